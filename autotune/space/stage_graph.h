@@ -37,6 +37,10 @@ struct StagePlan {
     /// it, or two places of an inlined stage that reads it. Doubles, since such chains multiply.
     std::map<std::string, double> copies;
 
+    /// At how many places a stage that has loops reads it, through inlined stages too: the same place read twice is
+    /// one.
+    double spread = 1;
+
     /// Of a stage with a separate loop nest.
     static StagePlan own_root(const dsl::StageInfo& stage) {
         StagePlan plan;
@@ -80,6 +84,10 @@ class StageGraph {
 
     /// Operations of an element of `stage`, with those of stages that only it reads, at one place.
     double operations_with_own(const dsl::StageInfo& stage) const;
+
+    /// Operations of an element of `stage`, with those of all stages that it is computed from, each once, up to arrays
+    /// and reductions.
+    double operations_behind(const dsl::StageInfo& stage) const;
 
     /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the
     /// readers run in different roots. With `copies`. Requires a plan for every reader.

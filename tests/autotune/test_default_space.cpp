@@ -187,8 +187,9 @@ TEST(DefaultSpace, WhatARowReadsAgainIsKeptForTheRow) {
 TEST(DefaultSpace, CheapStagesAreInlinedAndDearOnesMayBeKept) {
     // Halide inlines what no line names.
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}}), Not(HasSubstr("compute_")));
-    const std::string text = space_of(kTwice, {{"x.0", 1'000'000}});
-    EXPECT_THAT(text, HasSubstr("choose { e.inline() | e.compute_at(y, iv).vectorize(i, ?y_vec) }"));
+    EXPECT_THAT(space_of(kTwice, {{"x.0", 500}}),
+                HasSubstr("choose { e.inline() | e.compute_at(y, iv).vectorize(i, ?y_vec) }"));
+    EXPECT_THAT(space_of(kTwice, {{"x.0", 1'000'000}}), HasSubstr("choose { e.compute_at(y, io).vectorize(i, "));
 }
 
 TEST(DefaultSpace, StepsOfAStencilThatVectorsWouldRepeatAreInlined) {
@@ -205,7 +206,29 @@ TEST(DefaultSpace, StepsOfAStencilThatVectorsWouldRepeatAreInlined) {
                  (k == 10 ? "6" : std::to_string(k - 1)) + ")\n";
     dear.replace(dear.find("step: "), 0, roots);
     dear.replace(dear.find("multiply(%6, %6)"), 16, "multiply(%21, %6)");
-    EXPECT_THAT(space_of(dear, many), HasSubstr("choose { step.compute_at(y, jv)"));
+    EXPECT_THAT(space_of(dear, many), HasSubstr("choose { step.compute_at(y, io)"));
+}
+
+TEST(DefaultSpace, DearStepsOfAStencilAreKeptForATask) {
+    EXPECT_THAT(space_of(kDearFluxes, {{"u.0", 2000}, {"u.1", 2000}}),
+                HasSubstr("choose { flux.compute_at(y, io).vectorize(j, "));
+    // Without tasks, with few rows in one, and with more in one than L2 holds, in the expressions.
+    for (const Sizes& sizes :
+         {Sizes{{"u.0", 20}, {"u.1", 20}}, Sizes{{"u.0", 40}, {"u.1", 2000}}, Sizes{{"u.0", 2000}, {"u.1", 200'000}}})
+        EXPECT_THAT(space_of(kDearFluxes, sizes), Not(HasSubstr("flux.compute_at(y, io)"))) << sizes.at("u.0");
+    // A sum of squares is cheap; and what is read at one place is computed once anyway.
+    EXPECT_THAT(space_of(kStencilSteps, {{"u.0", 2000}, {"u.1", 2000}}), Not(HasSubstr("compute_at(y, io)")));
+    std::string once = kDearFluxes;
+    once.replace(once.find("index=[1:1, 0:1]}\ny"), 16, "index=[0:1, 0:1]");
+    EXPECT_THAT(space_of(once, {{"u.0", 2000}, {"u.1", 2000}}), Not(HasSubstr("compute_at(y, io)")));
+}
+
+TEST(DefaultSpace, ALongSearchOneByOneTakesTwoVectorsAtATime) {
+    const std::string text = space_of(kNearest, {{"q.0", 4000}, {"p.0", 3000}});
+    EXPECT_THAT(text, HasSubstr("?nearest_vec{8, 4, 16"));
+    EXPECT_THAT(text, HasSubstr("\nnearest_best.compute_at(nearest, iv).vectorize(i, ?nearest_vec)\n"));
+    EXPECT_THAT(text, HasSubstr("\nd.compute_at(nearest_best, r).vectorize(i, ?nearest_vec)\n"));
+    EXPECT_THAT(space_of(kNearest, {{"q.0", 4000}, {"p.0", 5}}), HasSubstr("?nearest_vec{4, 2, 8"));
 }
 
 TEST(DefaultSpace, BlocksOfASumAreSharedOutAndItsLanesAreVectors) {
@@ -371,6 +394,8 @@ INSTANTIATE_TEST_SUITE_P(
         Legal{"exp", kExp, {{{"x.0", 10'000'000}}, {{"x.0", 3}}}},
         Legal{"laplace", kLaplace, {{{"x.0", 2000}, {"x.1", 2000}}, {{"x.0", 4}, {"x.1", 100'000}}}},
         Legal{"stencil_steps", kStencilSteps, {{{"u.0", 2000}, {"u.1", 2000}}, {{"u.0", 5}, {"u.1", 7}}}},
+        Legal{"dear_fluxes", kDearFluxes, {{{"u.0", 2000}, {"u.1", 2000}}, {{"u.0", 5}, {"u.1", 7}}}},
+        Legal{"nearest", kNearest, {{{"q.0", 4000}, {"p.0", 3000}}, {{"q.0", 3}, {"p.0", 500}}}},
         Legal{"softmax",
               kSoftmax,
               {{{"x.0", 4096}, {"x.1", 4096}}, {{"x.0", 2}, {"x.1", 10}}, {{"x.0", 1}, {"x.1", 1'000'000}}}},
