@@ -31,9 +31,11 @@ constexpr double kLongestCopiedOps = 80;
 constexpr std::int64_t kStreamedBytes = 4 << 20;
 // Rows whose ends are gathered are kept where they are read at so many places.
 constexpr double kFramedPlaces = 2;
-// So many operations of a step, with all that it is computed from, outweigh its way through L2 where a stencil reads it
-// at two places and more: a root and a quotient, an exponential. With fewer rows in a task, those at its ends count.
-constexpr double kDearOps = 16;
+// A step of a stencil that is read at several places, and computed again for each, with all that it is computed from:
+// so many operations that are saved for an element outweigh its way through L2, where the step is more than a few of
+// them. With fewer rows in a task, those at its ends count.
+constexpr double kSavedOps = 16;
+constexpr double kDearOps = 8;
 constexpr std::int64_t kLeastTaskRows = 8;
 // Rows and columns of a matrix whose columns are added up row by row: with fewer of either, a vector of sums may as
 // well be in registers. So many sums of a task and what they read stay in L1; so many rows are added at once.
@@ -128,7 +130,8 @@ class SpaceBuilder {
     bool place_dear_step(const dsl::StageInfo& stage) {
         if (!may_inline(stage) || stage.part != StagePart::whole || stage.pure.loops.empty()) return false;
         const StagePlan plan = graph_.follow(stage, plans_);
-        if (rows_in_root(plan).empty() || plan.root->scans || plan.spread < 2 ||
+        if (rows_in_root(plan).empty() || plan.root->scans ||
+            (plan.spread - 1) * graph_.operations_behind(stage) < kSavedOps ||
             graph_.operations_behind(stage) < kDearOps || is_read_along_loops(stage))
             return false;
         const RootLoops& root = roots_.at(plan.root->name);
@@ -158,7 +161,7 @@ class SpaceBuilder {
         StagePlan plan = graph_.follow(stage, plans_);
         // Beside dear steps, a task of what is cheap is more memory than work.
         const bool is_cheap =
-            is_read_in_task(plan) && graph_.operations_behind(stage) < kDearOps && !is_read_along_loops(stage);
+            is_read_in_task(plan) && graph_.operations_behind(stage) < kSavedOps && !is_read_along_loops(stage);
         if (!inline_by_default(stage) && !is_repeated_anyway(stage, plan) && !is_cheap) return false;
         const double copies = plan.most_copies();
         if (copies > kMostCopies || (copies > 2 && copies * graph_.operations_with_own(stage) > kMostCopiedOps))

@@ -152,8 +152,10 @@ int wanted_lanes(const dsl::StageInfo& root, const StageGraph& graph, const Mach
     const bool chains = chain_ops >= kLongChainOps || root.scans ||
                         std::ranges::any_of(stages_behind(root, graph),
                                             [&](const dsl::StageInfo* stage) { return is_long_search(*stage, graph); });
-    // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one.
-    const bool halves = root.reads_neighbours && chain_ops < kLongChainOps && machine.vector_bytes() >= kLineBytes;
+    // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one. Where
+    // steps of a stencil are computed for each place, the work outweighs its loads.
+    const bool halves = root.reads_neighbours && chain_ops < kLongChainOps &&
+                        graph.operations_repeated(root) < kLongChainOps && machine.vector_bytes() >= kLineBytes;
     return default_lanes(root, graph, machine) * (chains ? 2 : 1) / (halves ? 2 : 1);
 }
 

@@ -79,22 +79,40 @@ double StageGraph::operations_with_own(const dsl::StageInfo& stage) const {
     return sum;
 }
 
+std::vector<std::pair<const dsl::StageInfo*, int>> StageGraph::computed_from(const dsl::StageInfo& stage) const {
+    std::vector<std::pair<const dsl::StageInfo*, int>> found;
+    for (const dsl::ReadInfo& read : stage.reads) {
+        const dsl::StageInfo* from = find(read.from);
+        if (from != nullptr && from != &stage && from->kernel == stage.kernel && from->updates.empty() && !from->output)
+            found.emplace_back(from, read.places);
+    }
+    return found;
+}
+
 double StageGraph::operations_behind(const dsl::StageInfo& stage) const {
-    std::set<const dsl::StageInfo*> found{&stage};
+    std::set<const dsl::StageInfo*> seen{&stage};
     std::vector<const dsl::StageInfo*> open{&stage};
     double sum = 0;
     while (!open.empty()) {
         const dsl::StageInfo& each = *open.back();
         open.pop_back();
         sum += each.operations;
-        for (const dsl::ReadInfo& read : each.reads) {
-            const dsl::StageInfo* from = find(read.from);
-            if (from != nullptr && from->kernel == stage.kernel && from->updates.empty() && !from->output &&
-                found.insert(from).second)
-                open.push_back(from);
-        }
+        for (const auto& [from, places] : computed_from(each))
+            if (seen.insert(from).second) open.push_back(from);
     }
     return sum;
+}
+
+double StageGraph::operations_repeated(const dsl::StageInfo& stage) const {
+    std::map<const dsl::StageInfo*, double> known;
+    const auto count = [&](const auto& self, const dsl::StageInfo& each) -> double {
+        if (const auto found = known.find(&each); found != known.end()) return found->second;
+        double sum = each.operations;
+        for (const auto& [from, places] : computed_from(each))
+            sum += places * self(self, *from);
+        return known[&each] = sum;
+    };
+    return count(count, stage);
 }
 
 StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const {

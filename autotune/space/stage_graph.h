@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/model/algorithm.h"
@@ -89,6 +90,9 @@ class StageGraph {
     /// and reductions.
     double operations_behind(const dsl::StageInfo& stage) const;
 
+    /// The same where each of them is computed again for each place at which it is read.
+    double operations_repeated(const dsl::StageInfo& stage) const;
+
     /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the
     /// readers run in different roots. With `copies`. Requires a plan for every reader.
     StagePlan follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const;
@@ -99,6 +103,9 @@ class StageGraph {
                                           std::string* loop) const;
 
   private:
+    /// The stages of its kernel that a stage reads, but reductions and results, and at how many places each time.
+    std::vector<std::pair<const dsl::StageInfo*, int>> computed_from(const dsl::StageInfo& stage) const;
+
     const dsl::AlgorithmInfo& info_;
     std::map<std::string, std::vector<Use>> uses_;
     std::map<std::string, const dsl::StageInfo*> by_name_;

@@ -216,11 +216,36 @@ TEST(DefaultSpace, DearStepsOfAStencilAreKeptForATask) {
     for (const Sizes& sizes :
          {Sizes{{"u.0", 20}, {"u.1", 20}}, Sizes{{"u.0", 40}, {"u.1", 2000}}, Sizes{{"u.0", 2000}, {"u.1", 200'000}}})
         EXPECT_THAT(space_of(kDearFluxes, sizes), Not(HasSubstr("flux.compute_at(y, io)"))) << sizes.at("u.0");
-    // A sum of squares is cheap; and what is read at one place is computed once anyway.
+    // Of a step of four operations, and of one that is read at one place, there is little to save.
     EXPECT_THAT(space_of(kStencilSteps, {{"u.0", 2000}, {"u.1", 2000}}), Not(HasSubstr("compute_at(y, io)")));
     std::string once = kDearFluxes;
     once.replace(once.find("index=[1:1, 0:1]}\ny"), 16, "index=[0:1, 0:1]");
     EXPECT_THAT(space_of(once, {{"u.0", 2000}, {"u.1", 2000}}), Not(HasSubstr("compute_at(y, io)")));
+}
+
+TEST(DefaultSpace, VectorsOfHalfACacheLineAreForStencilsOfLittleWork) {
+    const auto schedule_of = [](const std::string& step, const std::string& result) {
+        const dsl::AlgorithmInfo info =
+            translated("tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\nguard x.1 >= 4 \"columns\"\n"
+                       "%1: float64[x.0, x.1 - 2] = index(x) {index=[0:1, 0:1]}\n"
+                       "%2: float64[x.0, x.1 - 2] = index(x) {index=[0:1, 1:1]}\n"
+                       "%3: float64[x.0, x.1 - 2] = index(x) {index=[0:1, 2:1]}\n"
+                       "%4: float64[x.0, x.1 - 2] = multiply(%1, %2)\n" +
+                           step + result + "return y\n",
+                       at({{"x.0", 2000}, {"x.1", 2000}}))
+                .info();
+        return dsl::print_schedule(default_schedule(info, machine_of("x86-64-v4", 8)));
+    };
+    EXPECT_THAT(schedule_of("", "y: float64[x.0, x.1 - 2] = add(%4, %3)\n"), HasSubstr("split(j, jv, jx, 4)"));
+    // A step that is computed for three places of each element.
+    EXPECT_THAT(schedule_of("%5: float64[x.0, x.1 - 2] = multiply(%4, %3)\n%6: float64[x.0, x.1 - 2] = add(%5, %1)\n"
+                            "%7: float64[x.0, x.1 - 2] = add(%6, %2)\n%8: float64[x.0, x.1 - 2] = add(%7, %3)\n"
+                            "d: float64[x.0, x.1 - 2] = multiply(%8, %8)\n"
+                            "%9: float64[x.0, x.1 - 4] = index(d) {index=[0:1, 0:1]}\n"
+                            "%10: float64[x.0, x.1 - 4] = index(d) {index=[0:1, 1:1]}\n"
+                            "%11: float64[x.0, x.1 - 4] = index(d) {index=[0:1, 2:1]}\n",
+                            "%12: float64[x.0, x.1 - 4] = add(%9, %10)\ny: float64[x.0, x.1 - 4] = add(%12, %11)\n"),
+                HasSubstr("split(j, jv, jx, 8)"));
 }
 
 TEST(DefaultSpace, ALongSearchOneByOneTakesTwoVectorsAtATime) {
