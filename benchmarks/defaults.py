@@ -1,9 +1,10 @@
 """How far default schedules are from what a search finds: `python benchmarks/defaults.py [PROGRAM...]`.
 
-Each program compiles whole (`strict=True`), is searched for `--budget`, and then runs under its default schedule and under the best one that is known, in
-turns, in one process of its own. Prints a row as it comes, then all of them, the worst first: the median of the paired ratios (default / tuned) with
-its 95 % interval, and the shares within 1.5 and 2. Programs are those of cases/, everyday/, passes.py, operations.py, defaults_rows.py, and of a checkout
-of NPBench (`--npbench`). One that fails is a row with its reason. The store stays in `--out`, so that another run starts from what this one found."""
+Each program compiles whole (`strict=True`), is searched for `--budget`, and then runs under its default schedule and under the best one that is known,
+in turns, in one process of its own. Prints a row as it comes, then all of them, the worst first: the median of the paired ratios (default / tuned) with
+its 95 % interval, and the shares within 1.5 and 2. Bits that differ between the two are said. Programs are those of cases/, everyday/, passes.py,
+operations.py, defaults_rows.py, and of a checkout of NPBench (`--npbench`). One that fails is a row with its reason. The store stays in `--out`, so that
+another run starts from what this one found."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ from report import time_text
 from run import HERE, machine, paired_ratio
 
 BARS = (1.5, 2.0)
+FEW_CANDIDATES = 10  # say little of what there is to find
 SHARE_WITHIN_FIRST = 0.9
-EQUAL = 1e-12  # a schedule never changes the bits; NaNs compare equal
 
 
 class Program(NamedTuple):
@@ -174,14 +175,17 @@ def compared(program: Program, budget: str, turns: int, store: Path) -> dict[str
         for jitted in (plain, tuned) if turn % 2 else (tuned, plain):
             times[jitted].append(steady_ns(partial(jitted, *arguments), 1, restore if restore.is_needed else None))
     ratio, low, high = paired_ratio(times[plain], times[tuned])
-    return row | {"default_ns": float(np.median(times[plain])), "tuned_ns": float(np.median(times[tuned])), "ratio": ratio, "low": low, "high": high}  # fmt: skip
+    default_ns, tuned_ns = float(np.median(times[plain])), float(np.median(times[tuned]))
+    return row | {"default_ns": default_ns, "tuned_ns": tuned_ns, "ratio": ratio, "low": low, "high": high}
 
 
 def default_text(program: Program) -> str:
     """The default schedule of a program's call; nothing is compiled."""
     try:
         function, arguments = program.load()
-        specialization, _ = tilewright.jit(function, strict=True, db=HERE / "results" / "none.db").specialize(arguments, {})
+        specialization, _ = tilewright.jit(function, strict=True, db=HERE / "results" / "none.db").specialize(
+            arguments, {}
+        )
         return str(specialization.schedule)
     except Exception as error:  # a row of the table, too
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
@@ -208,26 +212,34 @@ def in_a_process(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return dict(json.loads(lines[-1]))
 
 
+def is_hardly_searched(row: dict[str, Any]) -> bool:
+    return row.get("trials", 0) + row.get("known", 0) < FEW_CANDIDATES
+
+
 def line(row: dict[str, Any]) -> str:
     if "failed" in row:
         return f"{row['program']:<28}{row['failed']}"
     bits = "" if row["same_bits"] else "  OTHER BITS"
+    few = ", hardly a search" if is_hardly_searched(row) else ""
     return (
         f"{row['program']:<28}{row['ratio']:6.2f} [{row['low']:.2f}, {row['high']:.2f}]  default {time_text(row['default_ns']):>8}, "
-        f"tuned {time_text(row['tuned_ns']):>8}  {row.get('trials', 0)} candidates, {row.get('known', 0)} known{bits}"
+        f"tuned {time_text(row['tuned_ns']):>8}  {row.get('trials', 0)} candidates, {row.get('known', 0)} known{few}{bits}"
     )
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
     ratios = np.array([row["ratio"] for row in rows if "ratio" in row])
     failed = sum("failed" in row for row in rows)
+    few = sum(is_hardly_searched(row) for row in rows if "ratio" in row)
     said = [f"{len(ratios)} programs"]
     if len(ratios):
         said += [f"{100 * float(np.mean(ratios <= bar)):.0f} % within {bar:g}" for bar in BARS]
         said += [f"worst {ratios.max():.2f}", f"geometric mean {float(np.exp(np.mean(np.log(ratios)))):.2f}"]
         held = np.mean(ratios <= BARS[0]) >= SHARE_WITHIN_FIRST and ratios.max() <= BARS[1]
         said.append("held" if held else "short")
-    return "; ".join([*said, f"{failed} failed"] if failed else said)
+    said += [f"{few} hardly searched"] if few else []
+    said += [f"{failed} failed"] if failed else []
+    return "; ".join(said)
 
 
 def main() -> None:
