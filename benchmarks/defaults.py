@@ -201,9 +201,11 @@ def in_a_process(name: str, options: argparse.Namespace) -> dict[str, Any]:
     ) as child:
         try:
             said, complaint = child.communicate(timeout=options.limit)
-        except subprocess.TimeoutExpired:
+        except BaseException as error:  # Ctrl-C, too: nobody else ends its session
             os.killpg(child.pid, signal.SIGKILL)
             child.communicate()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
             return {"program": name, "failed": f"not through after {options.limit:g} s"}
     lines = [line for line in said.splitlines() if line.startswith("{")]
     if child.returncode or not lines:

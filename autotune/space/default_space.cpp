@@ -344,6 +344,7 @@ class SpaceBuilder {
                 bool or_inlined = false) {
         plan.attach(to.name, loop);
         plans_[stage.name] = plan;
+        if (in_tasks_.contains(to.name)) in_tasks_.insert(stage.name);
         emit_attached(stage, plan, or_inlined);
     }
 

@@ -72,6 +72,21 @@ y: float64[u.0 - 2, u.1] = subtract(%6, %5)
 return y
 )";
 
+/// Exponentials of what lies above a row's sum, each read at two places: the sums belong to where these are computed.
+inline constexpr const char* kDearOfSums = R"(tilewright-program 1
+function f
+arg u: float64[u.0, u.1]
+guard u.0 >= 2 "rows"
+m: float64[u.0] = sum(u) {axes=[1]}
+%1: float64[u.0, 1] = index(m) {index=[0:1, newaxis]}
+%2: float64[u.0, u.1] = subtract(u, %1)
+e: float64[u.0, u.1] = exp(%2)
+%3: float64[u.0 - 1, u.1] = index(e) {index=[0:1, 0:1]}
+%4: float64[u.0 - 1, u.1] = index(e) {index=[1:1, 0:1]}
+y: float64[u.0 - 1, u.1] = subtract(%4, %3)
+return y
+)";
+
 /// The nearest of some points, of which each result looks at all.
 inline constexpr const char* kNearest = R"(tilewright-program 1
 function f

@@ -420,6 +420,7 @@ INSTANTIATE_TEST_SUITE_P(
         Legal{"laplace", kLaplace, {{{"x.0", 2000}, {"x.1", 2000}}, {{"x.0", 4}, {"x.1", 100'000}}}},
         Legal{"stencil_steps", kStencilSteps, {{{"u.0", 2000}, {"u.1", 2000}}, {{"u.0", 5}, {"u.1", 7}}}},
         Legal{"dear_fluxes", kDearFluxes, {{{"u.0", 2000}, {"u.1", 2000}}, {{"u.0", 5}, {"u.1", 7}}}},
+        Legal{"dear_of_sums", kDearOfSums, {{{"u.0", 700}, {"u.1", 2000}}, {{"u.0", 700}, {"u.1", 40}}}},
         Legal{"nearest", kNearest, {{{"q.0", 4000}, {"p.0", 3000}}, {{"q.0", 3}, {"p.0", 500}}}},
         Legal{"softmax",
               kSoftmax,
