@@ -31,6 +31,12 @@ constexpr double kLongestCopiedOps = 80;
 constexpr std::int64_t kStreamedBytes = 4 << 20;
 // Rows whose ends are gathered are kept where they are read at so many places.
 constexpr double kFramedPlaces = 2;
+// A step of a stencil that is read at several places, and computed again for each, with all that it is computed from:
+// so many operations that are saved for an element outweigh its way through L2, where the step is more than a few of
+// them. With fewer rows in a task, those at its ends count.
+constexpr double kSavedOps = 16;
+constexpr double kDearOps = 8;
+constexpr std::int64_t kLeastTaskRows = 8;
 // Rows and columns of a matrix whose columns are added up row by row: with fewer of either, a vector of sums may as
 // well be in registers. So many sums of a task and what they read stay in L1; so many rows are added at once.
 constexpr std::int64_t kFewRows = 16;
@@ -62,11 +68,11 @@ class SpaceBuilder {
     /// The first rule that fits a stage decides its place; what no rule takes gets a separate nest.
     void place(const dsl::StageInfo& stage) {
         using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
-        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,      &SpaceBuilder::place_loop,
-                                          &SpaceBuilder::place_framed_rows, &SpaceBuilder::place_inlined,
-                                          &SpaceBuilder::place_rows,        &SpaceBuilder::place_beside_rows,
-                                          &SpaceBuilder::place_columns,     &SpaceBuilder::place_in_reduction,
-                                          &SpaceBuilder::place_lanes,       &SpaceBuilder::place_in_root};
+        static constexpr Rule kRules[] = {
+            &SpaceBuilder::place_result,      &SpaceBuilder::place_loop,    &SpaceBuilder::place_framed_rows,
+            &SpaceBuilder::place_dear_step,   &SpaceBuilder::place_inlined, &SpaceBuilder::place_rows,
+            &SpaceBuilder::place_beside_rows, &SpaceBuilder::place_columns, &SpaceBuilder::place_in_reduction,
+            &SpaceBuilder::place_lanes,       &SpaceBuilder::place_in_root};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
         place_root(stage, true);
@@ -108,8 +114,34 @@ class SpaceBuilder {
             return true;
         }
         const RootLoops& root = roots_.at(plan.root->name);
+        if (is_read_in_task(plan)) {
+            in_tasks_.insert(stage.name);
+            attach(stage, plan, *plan.root, root.outermost, true);
+            return true;
+        }
         if (rows != root.outermost) plan.store_loop = root.outermost;
         attach(stage, plan, *plan.root, rows, true);
+        return true;
+    }
+
+    /// A dear step of a stencil that is read at several places: once for a task of the root, with the rows at its ends
+    /// that the next task computes as well. Not in rows that move along (store_at): what else is computed in the loop
+    /// over rows would run for the rows before the first one too, and read beyond the ends of arrays.
+    bool place_dear_step(const dsl::StageInfo& stage) {
+        if (!may_inline(stage) || stage.part != StagePart::whole || stage.pure.loops.empty()) return false;
+        const StagePlan plan = graph_.follow(stage, plans_);
+        if (rows_in_root(plan).empty() || plan.root->scans ||
+            (plan.spread - 1) * graph_.operations_behind(stage) < kSavedOps ||
+            graph_.operations_behind(stage) < kDearOps || is_read_along_loops(stage))
+            return false;
+        const RootLoops& root = roots_.at(plan.root->name);
+        const auto& loops = plan.root->pure.loops;
+        const double in_task = iterations_of(loops) / static_cast<double>(std::max<std::int64_t>(1, root.all_rows)) *
+                               static_cast<double>(root.task_rows);
+        if (root.task_rows < kLeastTaskRows || in_task * bytes_of(stage) > static_cast<double>(machine_.l2_bytes) / 2)
+            return false;
+        in_tasks_.insert(stage.name);
+        attach(stage, plan, *plan.root, root.outermost, true);
         return true;
     }
 
@@ -127,7 +159,10 @@ class SpaceBuilder {
     bool place_inlined(const dsl::StageInfo& stage) {
         if (!may_inline(stage)) return false;
         StagePlan plan = graph_.follow(stage, plans_);
-        if (!inline_by_default(stage) && !is_repeated_anyway(stage, plan)) return false;
+        // Beside dear steps, a task of what is cheap is more memory than work.
+        const bool is_cheap =
+            is_read_in_task(plan) && graph_.operations_behind(stage) < kSavedOps && !is_read_along_loops(stage);
+        if (!inline_by_default(stage) && !is_repeated_anyway(stage, plan) && !is_cheap) return false;
         const double copies = plan.most_copies();
         if (copies > kMostCopies || (copies > 2 && copies * graph_.operations_with_own(stage) > kMostCopiedOps))
             return false;
@@ -300,6 +335,7 @@ class SpaceBuilder {
         const StagePlan plan = graph_.follow(stage, plans_);
         const std::string loop = loop_in_root(plan);
         if (loop.empty()) return false;
+        if (is_read_in_task(plan)) in_tasks_.insert(stage.name);
         attach(stage, plan, *plan.root, loop, may_inline(stage));
         return true;
     }
@@ -308,6 +344,7 @@ class SpaceBuilder {
                 bool or_inlined = false) {
         plan.attach(to.name, loop);
         plans_[stage.name] = plan;
+        if (in_tasks_.contains(to.name)) in_tasks_.insert(stage.name);
         emit_attached(stage, plan, or_inlined);
     }
 
@@ -357,8 +394,12 @@ class SpaceBuilder {
         if (root == roots_.end() || plan.in_update || stage.part != StagePart::whole || plan.copies.size() != 1 ||
             !plan.copies.contains(plan.root->name) || !root->second.is_for_one_vector(loop_in_root(plan)))
             return false;
-        return plan.most_copies() > static_cast<double>(uses.size()) &&
-               std::ranges::none_of(uses, [&](const Use& use) { return use.read->broadcast; });
+        return plan.most_copies() > static_cast<double>(uses.size()) && !is_read_along_loops(stage);
+    }
+
+    /// Whether a reader would compute a stage again for each step of a loop.
+    bool is_read_along_loops(const dsl::StageInfo& stage) const {
+        return std::ranges::any_of(graph_.uses(stage.name), [](const Use& use) { return use.read->broadcast; });
     }
 
     /// Read at places that no loop gives: a table.
@@ -375,7 +416,14 @@ class SpaceBuilder {
         // The updates of a root do not have the loops that the directives of its first definition made.
         while (depth > 0 && plan.in_update && !is_loop_of_every_update(*plan.root, root.attach_at[depth]))
             --depth;
+        // What is computed for a whole task has to have all that it reads there.
+        if (depth > 0 && is_read_in_task(plan)) return root.outermost;
         return depth ? root.attach_at[depth] : "";
+    }
+
+    /// Whether a reader of a stage is computed for a whole task of the root.
+    bool is_read_in_task(const StagePlan& plan) const {
+        return std::ranges::any_of(plan.copies, [&](const auto& reader) { return in_tasks_.contains(reader.first); });
     }
 
     static bool is_loop_of_every_update(const dsl::StageInfo& stage, const std::string& name) {
@@ -795,6 +843,7 @@ class SpaceBuilder {
     StageGraph graph_;
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, RootLoops> roots_;
+    std::set<std::string> in_tasks_;      ///< stages that are computed for a whole task of their root
     std::set<std::string> unpartitioned_; ///< blocks
     std::vector<Line> lines_;
 };

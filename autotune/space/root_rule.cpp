@@ -28,6 +28,8 @@ constexpr double kOpsPerByte = 8;
 // Rows that are reduced side by side: additions take three or four cycles, and two start in each.
 constexpr std::int64_t kGroup = 8;
 constexpr int kLineBytes = 64;
+// Elements that a search compares one by one, each with the best before it: with fewer, others fill the gaps.
+constexpr double kLongSearch = 16;
 // Rows of a task of a scan: a share of the longest arrays would be a factor that no split takes
 // (dsl/model/loop_nest.h).
 constexpr std::int64_t kMostShare = 1 << 24;
@@ -110,13 +112,50 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     return result;
 }
 
+/// The stages of the root's kernel that it reads, through others too.
+std::set<const dsl::StageInfo*> stages_behind(const dsl::StageInfo& root, const StageGraph& graph) {
+    std::set<const dsl::StageInfo*> found;
+    std::vector<const dsl::StageInfo*> open{&root};
+    while (!open.empty()) {
+        const dsl::StageInfo& reader = *open.back();
+        open.pop_back();
+        for (const dsl::ReadInfo& read : reader.reads) {
+            const dsl::StageInfo* stage = graph.find(read.from);
+            if (stage != nullptr && stage->kernel == root.kernel && stage != &root && found.insert(stage).second)
+                open.push_back(stage);
+        }
+    }
+    return found;
+}
+
+/// Whether a stage compares many elements one after the other with the best so far, and keeps its position. Those of a
+/// matrix in memory come too late for the units to be busy anyway.
+bool is_long_search(const dsl::StageInfo& stage, const StageGraph& graph) {
+    if (stage.part != StagePart::whole || stage.updates.size() != 1 || stage.dtypes.size() != 2 ||
+        !stage.dtypes[1].starts_with("int"))
+        return false;
+    const auto& loops = stage.updates.front().loops;
+    const auto moves_along = [](const dsl::ReadInfo& read, const dsl::LoopInfo& loop) {
+        return std::ranges::find(read.axes, loop.name) != read.axes.end();
+    };
+    const bool from_memory = std::ranges::any_of(stage.reads, [&](const dsl::ReadInfo& read) {
+        return read.definition == 0 && graph.find(read.from) == nullptr &&
+               std::ranges::all_of(loops, [&](const dsl::LoopInfo& loop) { return moves_along(read, loop); });
+    });
+    return !from_memory && iterations_of(loops) >= kLongSearch * iterations_of(stage.pure.loops);
+}
+
 /// The lanes that a root's vectors have where its axis is long enough.
 int wanted_lanes(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double chain_ops) {
-    // Elementary functions are long chains of dependent steps, and so are the iterations of a loop inside of this one:
-    // two vectors at a time keep the units busy.
-    const bool chains = chain_ops >= kLongChainOps || root.scans;
-    // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one.
-    const bool halves = root.reads_neighbours && chain_ops < kLongChainOps && machine.vector_bytes() >= kLineBytes;
+    // Elementary functions are long chains of dependent steps, and so are the iterations of a loop inside of this one,
+    // and the steps of a long search one by one: two vectors at a time keep the units busy.
+    const bool chains = chain_ops >= kLongChainOps || root.scans ||
+                        std::ranges::any_of(stages_behind(root, graph),
+                                            [&](const dsl::StageInfo* stage) { return is_long_search(*stage, graph); });
+    // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one. Where
+    // steps of a stencil are computed for each place, the work outweighs its loads.
+    const bool halves = root.reads_neighbours && chain_ops < kLongChainOps &&
+                        graph.operations_repeated(root) < kLongChainOps && machine.vector_bytes() >= kLineBytes;
     return default_lanes(root, graph, machine) * (chains ? 2 : 1) / (halves ? 2 : 1);
 }
 
@@ -126,6 +165,8 @@ struct RowTasks {
     std::string outermost;      ///< the loop over tasks, or over rows
     std::size_t behind = 0;     ///< the axis behind those that are rows
     std::optional<Factor> tile; ///< rows of a task, where there is more than one
+    std::int64_t task_rows = 0; ///< its first value
+    std::int64_t all_rows = 1;
 };
 
 /// Rows are the axis at `first`, which has too few iterations to share out perhaps: it is fused with those behind it
@@ -166,6 +207,8 @@ RowTasks share_out(const dsl::StageInfo& root, std::size_t first, std::size_t en
     line->add("split", rows, rows + "o", rows + "i", *out.tile, tail).add("parallel", rows + "o");
     out.rows = rows + "i";
     out.outermost = rows + "o";
+    out.task_rows = rounded;
+    out.all_rows = row_count;
     return out;
 }
 
@@ -215,22 +258,6 @@ bool may_run_across(const dsl::StageInfo& stage, const dsl::StageInfo& root, dou
            std::ranges::all_of(stage.updates, [&](const dsl::DefinitionInfo& update) {
                return iterations_of(update.loops) <= most_terms * elements;
            });
-}
-
-/// The stages of the root's kernel that it reads, through others too.
-std::set<const dsl::StageInfo*> stages_behind(const dsl::StageInfo& root, const StageGraph& graph) {
-    std::set<const dsl::StageInfo*> found;
-    std::vector<const dsl::StageInfo*> open{&root};
-    while (!open.empty()) {
-        const dsl::StageInfo& reader = *open.back();
-        open.pop_back();
-        for (const dsl::ReadInfo& read : reader.reads) {
-            const dsl::StageInfo* stage = graph.find(read.from);
-            if (stage != nullptr && stage->kernel == root.kernel && stage != &root && found.insert(stage).second)
-                open.push_back(stage);
-        }
-    }
-    return found;
 }
 
 } // namespace
@@ -406,6 +433,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
             line.add("parallel", inner + "o");
             tile_loop = inner + "i";
             result.outermost = inner + "o";
+            result.task_rows = first;
+            result.all_rows = inner_extent;
         }
         if (vectorize) {
             vector_split(tile_loop);
@@ -421,6 +450,8 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         const std::string& row_loop = tasks.rows;
         const std::size_t fused = tasks.behind;
         result.outermost = tasks.outermost;
+        result.task_rows = tasks.task_rows;
+        result.all_rows = tasks.all_rows;
         for (std::size_t axis = fused; axis < loops.size(); ++axis)
             result.attach_at[axis] = axis == fused ? row_loop : loops[axis - 1].name;
         const auto grouped = std::find_if(loops.begin(), loops.end(),

@@ -26,8 +26,10 @@ struct RootLoops {
     std::string vector_axis; ///< the pure loop that is vectorized, or ""
     /// attach_at[vector_depth], and what is further in, are loops in which one vector of that axis is fixed.
     std::size_t vector_depth = 0;
-    Factor vector_factor; ///< its factor, a hole: ?argmin_vec
-    int vector_lanes = 1; ///< the default value of that factor
+    Factor vector_factor;       ///< its factor, a hole: ?argmin_vec
+    std::int64_t task_rows = 0; ///< rows of a task to begin with, elements of the one axis; 0: there are no tasks
+    std::int64_t all_rows = 1;  ///< the same of the root
+    int vector_lanes = 1;       ///< the default value of that factor
     int unrolled_rows = 1;
     std::string grouped_axis; ///< a few rows of this axis run inside of each vector; "" for none
     Factor group_factor;      ///< how many: ?sum_group

@@ -2,6 +2,7 @@
 #include "autotune/space/stage_graph.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tilewright::autotune {
 
@@ -78,6 +79,42 @@ double StageGraph::operations_with_own(const dsl::StageInfo& stage) const {
     return sum;
 }
 
+std::vector<std::pair<const dsl::StageInfo*, int>> StageGraph::computed_from(const dsl::StageInfo& stage) const {
+    std::vector<std::pair<const dsl::StageInfo*, int>> found;
+    for (const dsl::ReadInfo& read : stage.reads) {
+        const dsl::StageInfo* from = find(read.from);
+        if (from != nullptr && from != &stage && from->kernel == stage.kernel && from->updates.empty() && !from->output)
+            found.emplace_back(from, read.places);
+    }
+    return found;
+}
+
+double StageGraph::operations_behind(const dsl::StageInfo& stage) const {
+    std::set<const dsl::StageInfo*> seen{&stage};
+    std::vector<const dsl::StageInfo*> open{&stage};
+    double sum = 0;
+    while (!open.empty()) {
+        const dsl::StageInfo& each = *open.back();
+        open.pop_back();
+        sum += each.operations;
+        for (const auto& [from, places] : computed_from(each))
+            if (seen.insert(from).second) open.push_back(from);
+    }
+    return sum;
+}
+
+double StageGraph::operations_repeated(const dsl::StageInfo& stage) const {
+    std::map<const dsl::StageInfo*, double> known;
+    const auto count = [&](const auto& self, const dsl::StageInfo& each) -> double {
+        if (const auto found = known.find(&each); found != known.end()) return found->second;
+        double sum = each.operations;
+        for (const auto& [from, places] : computed_from(each))
+            sum += places * self(self, *from);
+        return known[&each] = sum;
+    };
+    return count(count, stage);
+}
+
 StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const {
     StagePlan plan;
     bool first = true;
@@ -101,6 +138,8 @@ StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::st
             if (!first && (!plan.to_root.count(own) || plan.to_root[own] != followed)) plan.to_root.erase(own);
         }
         first = false;
+        const double before = reader.placement == Placement::inlined ? reader.spread : 1;
+        plan.spread = std::max(plan.spread, before * use.read->places);
         if (reader.placement == Placement::inlined)
             for (const auto& [name, count] : reader.copies)
                 plan.copies[name] += count * use.read->places;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/model/algorithm.h"
@@ -36,6 +37,10 @@ struct StagePlan {
     /// How often the expression would stand in each stage that has loops: twice where that reads two places of
     /// it, or two places of an inlined stage that reads it. Doubles, since such chains multiply.
     std::map<std::string, double> copies;
+
+    /// At how many places a stage that has loops reads it, through inlined stages too: the same place read twice is
+    /// one.
+    double spread = 1;
 
     /// Of a stage with a separate loop nest.
     static StagePlan own_root(const dsl::StageInfo& stage) {
@@ -81,6 +86,13 @@ class StageGraph {
     /// Operations of an element of `stage`, with those of stages that only it reads, at one place.
     double operations_with_own(const dsl::StageInfo& stage) const;
 
+    /// Operations of an element of `stage`, with those of all stages that it is computed from, each once, up to arrays
+    /// and reductions.
+    double operations_behind(const dsl::StageInfo& stage) const;
+
+    /// The same where each of them is computed again for each place at which it is read.
+    double operations_repeated(const dsl::StageInfo& stage) const;
+
     /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the
     /// readers run in different roots. With `copies`. Requires a plan for every reader.
     StagePlan follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const;
@@ -91,6 +103,9 @@ class StageGraph {
                                           std::string* loop) const;
 
   private:
+    /// The stages of its kernel that a stage reads, but reductions and results, and at how many places each time.
+    std::vector<std::pair<const dsl::StageInfo*, int>> computed_from(const dsl::StageInfo& stage) const;
+
     const dsl::AlgorithmInfo& info_;
     std::map<std::string, std::vector<Use>> uses_;
     std::map<std::string, const dsl::StageInfo*> by_name_;

@@ -56,6 +56,52 @@ y: float64[u.0 - 3, u.1] = add(up, down)
 return y
 )";
 
+/// One step of a diffusion whose fluxes are exponentials, each read at two places.
+inline constexpr const char* kDearFluxes = R"(tilewright-program 1
+function f
+arg u: float64[u.0, u.1]
+guard u.0 >= 3 "rows"
+%1: float64[u.0 - 1, u.1] = index(u) {index=[0:1, 0:1]}
+%2: float64[u.0 - 1, u.1] = index(u) {index=[1:1, 0:1]}
+%3: float64[u.0 - 1, u.1] = subtract(%2, %1)
+%4: float64[u.0 - 1, u.1] = exp(%3)
+flux: float64[u.0 - 1, u.1] = multiply(%4, %3)
+%5: float64[u.0 - 2, u.1] = index(flux) {index=[0:1, 0:1]}
+%6: float64[u.0 - 2, u.1] = index(flux) {index=[1:1, 0:1]}
+y: float64[u.0 - 2, u.1] = subtract(%6, %5)
+return y
+)";
+
+/// Exponentials of what lies above a row's sum, each read at two places: the sums belong to where these are computed.
+inline constexpr const char* kDearOfSums = R"(tilewright-program 1
+function f
+arg u: float64[u.0, u.1]
+guard u.0 >= 2 "rows"
+m: float64[u.0] = sum(u) {axes=[1]}
+%1: float64[u.0, 1] = index(m) {index=[0:1, newaxis]}
+%2: float64[u.0, u.1] = subtract(u, %1)
+e: float64[u.0, u.1] = exp(%2)
+%3: float64[u.0 - 1, u.1] = index(e) {index=[0:1, 0:1]}
+%4: float64[u.0 - 1, u.1] = index(e) {index=[1:1, 0:1]}
+y: float64[u.0 - 1, u.1] = subtract(%4, %3)
+return y
+)";
+
+/// The nearest of some points, of which each result looks at all.
+inline constexpr const char* kNearest = R"(tilewright-program 1
+function f
+arg q: float64[q.0, 2]
+arg p: float64[p.0, 2]
+guard p.0 >= 1 "empty"
+%1: float64[q.0, 1, 2] = index(q) {index=[0:1, newaxis, 0:1]}
+%2: float64[1, p.0, 2] = index(p) {index=[newaxis, 0:1, 0:1]}
+%3: float64[q.0, p.0, 2] = subtract(%1, %2)
+%4: float64[q.0, p.0, 2] = multiply(%3, %3)
+d: float64[q.0, p.0] = sum(%4) {axes=[2]}
+nearest: int64[q.0] = argmin(d) {axis=1}
+return nearest
+)";
+
 inline constexpr const char* kSoftmax = R"(tilewright-program 1
 function softmax
 arg x: float32[x.0, x.1]

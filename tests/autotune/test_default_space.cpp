@@ -187,8 +187,9 @@ TEST(DefaultSpace, WhatARowReadsAgainIsKeptForTheRow) {
 TEST(DefaultSpace, CheapStagesAreInlinedAndDearOnesMayBeKept) {
     // Halide inlines what no line names.
     EXPECT_THAT(space_of(kLaplace, {{"x.0", 2000}, {"x.1", 2000}}), Not(HasSubstr("compute_")));
-    const std::string text = space_of(kTwice, {{"x.0", 1'000'000}});
-    EXPECT_THAT(text, HasSubstr("choose { e.inline() | e.compute_at(y, iv).vectorize(i, ?y_vec) }"));
+    EXPECT_THAT(space_of(kTwice, {{"x.0", 500}}),
+                HasSubstr("choose { e.inline() | e.compute_at(y, iv).vectorize(i, ?y_vec) }"));
+    EXPECT_THAT(space_of(kTwice, {{"x.0", 1'000'000}}), HasSubstr("choose { e.compute_at(y, io).vectorize(i, "));
 }
 
 TEST(DefaultSpace, StepsOfAStencilThatVectorsWouldRepeatAreInlined) {
@@ -205,7 +206,54 @@ TEST(DefaultSpace, StepsOfAStencilThatVectorsWouldRepeatAreInlined) {
                  (k == 10 ? "6" : std::to_string(k - 1)) + ")\n";
     dear.replace(dear.find("step: "), 0, roots);
     dear.replace(dear.find("multiply(%6, %6)"), 16, "multiply(%21, %6)");
-    EXPECT_THAT(space_of(dear, many), HasSubstr("choose { step.compute_at(y, jv)"));
+    EXPECT_THAT(space_of(dear, many), HasSubstr("choose { step.compute_at(y, io)"));
+}
+
+TEST(DefaultSpace, DearStepsOfAStencilAreKeptForATask) {
+    EXPECT_THAT(space_of(kDearFluxes, {{"u.0", 2000}, {"u.1", 2000}}),
+                HasSubstr("choose { flux.compute_at(y, io).vectorize(j, "));
+    // Without tasks, with few rows in one, and with more in one than L2 holds, in the expressions.
+    for (const Sizes& sizes :
+         {Sizes{{"u.0", 20}, {"u.1", 20}}, Sizes{{"u.0", 40}, {"u.1", 2000}}, Sizes{{"u.0", 2000}, {"u.1", 200'000}}})
+        EXPECT_THAT(space_of(kDearFluxes, sizes), Not(HasSubstr("flux.compute_at(y, io)"))) << sizes.at("u.0");
+    // Of a step of four operations, and of one that is read at one place, there is little to save.
+    EXPECT_THAT(space_of(kStencilSteps, {{"u.0", 2000}, {"u.1", 2000}}), Not(HasSubstr("compute_at(y, io)")));
+    std::string once = kDearFluxes;
+    once.replace(once.find("index=[1:1, 0:1]}\ny"), 16, "index=[0:1, 0:1]");
+    EXPECT_THAT(space_of(once, {{"u.0", 2000}, {"u.1", 2000}}), Not(HasSubstr("compute_at(y, io)")));
+}
+
+TEST(DefaultSpace, VectorsOfHalfACacheLineAreForStencilsOfLittleWork) {
+    const auto schedule_of = [](const std::string& step, const std::string& result) {
+        const dsl::AlgorithmInfo info =
+            translated("tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\nguard x.1 >= 4 \"columns\"\n"
+                       "%1: float64[x.0, x.1 - 2] = index(x) {index=[0:1, 0:1]}\n"
+                       "%2: float64[x.0, x.1 - 2] = index(x) {index=[0:1, 1:1]}\n"
+                       "%3: float64[x.0, x.1 - 2] = index(x) {index=[0:1, 2:1]}\n"
+                       "%4: float64[x.0, x.1 - 2] = multiply(%1, %2)\n" +
+                           step + result + "return y\n",
+                       at({{"x.0", 2000}, {"x.1", 2000}}))
+                .info();
+        return dsl::print_schedule(default_schedule(info, machine_of("x86-64-v4", 8)));
+    };
+    EXPECT_THAT(schedule_of("", "y: float64[x.0, x.1 - 2] = add(%4, %3)\n"), HasSubstr("split(j, jv, jx, 4)"));
+    // A step that is computed for three places of each element.
+    EXPECT_THAT(schedule_of("%5: float64[x.0, x.1 - 2] = multiply(%4, %3)\n%6: float64[x.0, x.1 - 2] = add(%5, %1)\n"
+                            "%7: float64[x.0, x.1 - 2] = add(%6, %2)\n%8: float64[x.0, x.1 - 2] = add(%7, %3)\n"
+                            "d: float64[x.0, x.1 - 2] = multiply(%8, %8)\n"
+                            "%9: float64[x.0, x.1 - 4] = index(d) {index=[0:1, 0:1]}\n"
+                            "%10: float64[x.0, x.1 - 4] = index(d) {index=[0:1, 1:1]}\n"
+                            "%11: float64[x.0, x.1 - 4] = index(d) {index=[0:1, 2:1]}\n",
+                            "%12: float64[x.0, x.1 - 4] = add(%9, %10)\ny: float64[x.0, x.1 - 4] = add(%12, %11)\n"),
+                HasSubstr("split(j, jv, jx, 8)"));
+}
+
+TEST(DefaultSpace, ALongSearchOneByOneTakesTwoVectorsAtATime) {
+    const std::string text = space_of(kNearest, {{"q.0", 4000}, {"p.0", 3000}});
+    EXPECT_THAT(text, HasSubstr("?nearest_vec{8, 4, 16"));
+    EXPECT_THAT(text, HasSubstr("\nnearest_best.compute_at(nearest, iv).vectorize(i, ?nearest_vec)\n"));
+    EXPECT_THAT(text, HasSubstr("\nd.compute_at(nearest_best, r).vectorize(i, ?nearest_vec)\n"));
+    EXPECT_THAT(space_of(kNearest, {{"q.0", 4000}, {"p.0", 5}}), HasSubstr("?nearest_vec{4, 2, 8"));
 }
 
 TEST(DefaultSpace, BlocksOfASumAreSharedOutAndItsLanesAreVectors) {
@@ -371,6 +419,9 @@ INSTANTIATE_TEST_SUITE_P(
         Legal{"exp", kExp, {{{"x.0", 10'000'000}}, {{"x.0", 3}}}},
         Legal{"laplace", kLaplace, {{{"x.0", 2000}, {"x.1", 2000}}, {{"x.0", 4}, {"x.1", 100'000}}}},
         Legal{"stencil_steps", kStencilSteps, {{{"u.0", 2000}, {"u.1", 2000}}, {{"u.0", 5}, {"u.1", 7}}}},
+        Legal{"dear_fluxes", kDearFluxes, {{{"u.0", 2000}, {"u.1", 2000}}, {{"u.0", 5}, {"u.1", 7}}}},
+        Legal{"dear_of_sums", kDearOfSums, {{{"u.0", 700}, {"u.1", 2000}}, {{"u.0", 700}, {"u.1", 40}}}},
+        Legal{"nearest", kNearest, {{{"q.0", 4000}, {"p.0", 3000}}, {{"q.0", 3}, {"p.0", 500}}}},
         Legal{"softmax",
               kSoftmax,
               {{{"x.0", 4096}, {"x.1", 4096}}, {{"x.0", 2}, {"x.1", 10}}, {{"x.0", 1}, {"x.1", 1'000'000}}}},

@@ -265,6 +265,34 @@ TEST(Translate, VariantsFollowTheSizes) {
     EXPECT_EQ(variants(read_program(kSoftmax), reproducible)[0].options, std::vector<std::string>{"loops"});
 }
 
+TEST(Translate, SearchesAmongComputedTermsRunOneByOneForManyResults) {
+    auto of = [](const std::string& terms, std::int64_t queries, std::int64_t points) {
+        TranslateOptions options;
+        options.sizes_here = {{"q.0", queries}, {"p.0", points}};
+        return variant_text(variants(read_program("tilewright-program 1\nfunction f\n"
+                                                  "arg q: float64[q.0, 1]\n"
+                                                  "arg p: float64[p.0]\n"
+                                                  "arg m: float64[q.0, p.0]\n"
+                                                  "guard p.0 >= 1 \"empty\"\n"
+                                                  "d: float64[q.0, p.0] = subtract(q, p)\n" +
+                                                  terms),
+                                     options));
+    };
+    const std::string nearest = "%1: float64[q.0, p.0] = absolute(d)\ny: int64[q.0] = argmin(%1) {axis=1}\nreturn y\n";
+    EXPECT_EQ(of(nearest, 4000, 3000), "y: serial lanes1\n");
+    EXPECT_EQ(of("y: float64[q.0] = max(d) {axes=[1]}\nreturn y\n", 4000, 3000), "y: serial lanes1\n");
+    // What is no result has a loop to itself, and its terms lie in memory.
+    EXPECT_EQ(of("%1: float64[q.0] = max(d) {axes=[1]}\nz: float64[q.0] = sqrt(%1)\nreturn z\n", 4000, 3000),
+              "max: lanes1 serial\n");
+    // Few results have no vectors for all cores.
+    EXPECT_EQ(of(nearest, 60, 3000), "y: lanes1 serial\n");
+    // Elements of a matrix lie beside each other along its rows, and so do terms that somebody else reads too.
+    EXPECT_EQ(of("y: int64[q.0] = argmin(m) {axis=1}\nreturn y\n", 4000, 3000), "y: lanes1 serial\n");
+    EXPECT_EQ(of("%1: float64[q.0, p.0] = multiply(d, m)\ny: int64[q.0] = argmin(%1) {axis=1}\nreturn y\n", 4000, 3000),
+              "y: lanes1 serial\n");
+    EXPECT_EQ(of("y: int64[q.0] = argmin(d) {axis=1}\nreturn (y, d)\n", 4000, 3000), "y: lanes1 serial\n");
+}
+
 TEST(Translate, LayoutDecidesWhatIsContiguous) {
     TranslateOptions options;
     options.sizes_here = {{"x.0", 1000}, {"x.1", 1000}};

@@ -178,6 +178,7 @@ class Analysis {
     bool is_translated(const std::string& dtype) const;
     void choose_variants();
     void choose_reduction(const Operation& operation);
+    bool has_computed_terms(const Operation& operation) const;
     bool has_few_rows(const Operation& product) const;
     void choose_matmul(const Operation& operation);
     void collect_stages();

@@ -4,6 +4,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
 #include "translator/ir/dtypes.h"
+#include "translator/ir/walk.h"
 #include "translator/passes/passes.h"
 #include "translator/passes/pipeline.h"
 #include "translator/plan/build_stepped.h"
@@ -26,6 +27,10 @@ constexpr std::int64_t kLeastColumns = 256;
 /// Elements of the right operand. Below, the threads of a library, which wait busily for its next call for some 25 ms,
 /// take as much from ours as reading the matrix once gains.
 constexpr std::int64_t kLeastMatrix = 1 << 26;
+/// Results of a reduction whose terms are computed from that many times fewer elements, and how many results fill the
+/// vectors of several tasks.
+constexpr std::int64_t kFewerElements = 4;
+constexpr std::int64_t kManyResults = 64;
 constexpr const char* kNarrow = "narrow1";
 constexpr const char* kRows = "rows";
 constexpr int kNarrower = 4;
@@ -133,8 +138,14 @@ void Analysis::choose_reduction(const Operation& operation) {
     while (options_.device && deep < kMostRowLevels && count / power(kRowsPerBlock, deep) > kMostBlocks)
         ++deep;
     const std::string in_rows = deep == 1 ? "rows" : "rows" + std::to_string(deep);
+    // What is no result has its loop to itself, one by one, and its terms lie in memory.
+    const bool is_result = std::ranges::find(program_.body.yields, operation.result) != program_.body.yields.end();
+    if (!rounds && shape.contiguous && single && !options.empty() && !options_.device && results >= kManyResults &&
+        is_result && has_computed_terms(operation))
+        options.insert(options.begin(), "serial");
     if (rows_first) options.push_back(in_rows);
-    if (serial_is_accurate || shape.axes.empty()) options.push_back("serial");
+    const bool has_serial = std::ranges::find(options, "serial") != options.end();
+    if (!has_serial && (serial_is_accurate || shape.axes.empty())) options.push_back("serial");
     if (rows && !rows_first) options.push_back(in_rows);
     if (options.empty()) options.push_back(lanes);
 
@@ -177,6 +188,38 @@ void Analysis::choose_reduction(const Operation& operation) {
     const int chosen_levels = lane_levels(choice);
     if (chosen_levels > 0 && !(searches && chosen_levels == 2))
         require(most_length, power(lane_shape(operation).block(), chosen_levels));
+}
+
+/// Whether what a reduction runs over is computed as it goes, from arrays with far fewer elements, and read by nobody
+/// else: distances of all pairs of points. Neighbours in memory then say nothing for lanes along the reduced axis, and
+/// vectors of results need no tree over lanes at the end, and no terms in memory.
+bool Analysis::has_computed_terms(const Operation& operation) const {
+    const std::int64_t terms = here(product(values_.at(operation.operands[0]).type.shape));
+    std::set<std::string> large;
+    std::vector<std::string> open{operation.operands[0]};
+    while (!open.empty()) {
+        const std::string value = open.back();
+        open.pop_back();
+        const ValueInfo& info = values_.at(value);
+        const std::int64_t elements = here(product(info.type.shape));
+        if (elements < 0) return false;
+        if (elements * kFewerElements <= terms || !large.insert(value).second) continue;
+        if (info.kind != ValueInfo::Kind::expression && info.kind != ValueInfo::Kind::stage) return false;
+        const Operation& made_by = *info.operation;
+        const bool adds_up = is_reduction(made_by.op) && chosen_.contains(stage_names_.at(value)) &&
+                             chosen_.at(stage_names_.at(value)) == "serial";
+        if (info.kind == ValueInfo::Kind::stage && !is_elementwise(made_by.op) && !adds_up) return false;
+        open.insert(open.end(), made_by.operands.begin(), made_by.operands.end());
+    }
+    if (large.empty()) return false;
+    bool is_read_elsewhere =
+        std::ranges::any_of(program_.body.yields, [&](const std::string& value) { return large.contains(value); });
+    for (const Operation& reader : program_.body.operations) {
+        if (&reader == &operation || large.contains(reader.result)) continue;
+        walk_uses(reader,
+                  [&](const std::string& value) { is_read_elsewhere = is_read_elsewhere || large.contains(value); });
+    }
+    return !is_read_elsewhere;
 }
 
 /// Of a few rows by a wide matrix that lies by rows: a library copies all of the matrix before it multiplies, which
