@@ -49,8 +49,6 @@ class HotFunction(JitFunction):
     or serves no call better. `leave` is called where Python is found to serve all calls best, and says whether no other calls
     will come here."""
 
-    keeps_traces = True
-
     def __init__(self, function: types.FunctionType, leave: Callable[[HotFunction], bool]) -> None:
         super().__init__(function, background=True)
         self.python_calls = self.python_ns = 0

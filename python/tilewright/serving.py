@@ -224,7 +224,9 @@ class Serving(TriedCalls):
                 if not is_beyond_limit(specialization.program, bound) and not specialization.large_numbers(bound):
                     self._stay(args, kwargs)
                 return "unserved"
-            if is_beyond_limit(specialization.program, bound) or not self._loses(specialization, bound, args, kwargs):
+            if is_beyond_limit(specialization.program, bound) or self._is_known_to_win(specialization, bound):
+                return "plan"
+            if not self._loses(specialization, bound, args, kwargs):
                 return "plan"
         self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
         return "numpy"
@@ -249,6 +251,11 @@ class Serving(TriedCalls):
         """Whether what a trace raised may be left to Python, should NumPy not raise it."""
         takes_stages = self.takes_effects and self.contract == "numpy" and self._untaken(args, kwargs) is None
         return takes_stages and call_key(args, kwargs) not in self._raised_nothing and self._watch_again(args, kwargs)
+
+    def _is_known_to_win(self, specialization: Specialization, bound: Bound) -> bool:
+        """Whether another process has seen NumPy clearly slower at such a call, with the same code on the same machine."""
+        known = specialization.known
+        return known is not None and bool(known.wins) and specialization.mark_of_code(bound) in known.wins
 
     def _loses(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -280,6 +287,8 @@ class Serving(TriedCalls):
             )
             times = compare(run, reference, Call("first", args, kwargs), bound, itself)
         if times is None or not times.loses:
+            if times is not None and times.wins_clearly and self.keeps_traces:
+                self._note(specialization, wins=(specialization.mark_of_code(bound),))
             return False
         reason = f"NumPy takes {times.numpy_ns / 1e3:.1f} us, compiled code {times.compiled_ns / 1e3:.1f} us"
         specialization.run_in_numpy(bound, reason)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import logs
 from .binding import Bound
+from .machine import machine_mark
 from .native import compiler
 from .workload import Workload
 
@@ -37,6 +41,24 @@ def workload_of(specialization: Specialization, bound: Bound) -> Workload:
         isa,
         str(machine.get("fingerprint", "")),
     )
+
+
+def mark_of(path: Path | None, specialization: Specialization, bound: Bound) -> str:
+    """Of a store as it is, and of what a call asks it for on the host: the same mark, the same answer. "" where there is no store."""
+    states = [_state_of(f"{path}{end}") for end in ("", "-wal")]
+    if states[0] is None:
+        return ""
+    traced, isa = specialization.traced, specialization.isa
+    sizes, layouts = sorted(bound.sizes.items()), sorted(bound.layouts.items())
+    asked = [str(path), states, machine_mark(), traced.digest, layouts, sizes, specialization.contract, isa]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+def _state_of(path: str) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        state = os.stat(path)
+        return state.st_ino, state.st_size, state.st_mtime_ns
+    return None
 
 
 def stored_schedule(specialization: Specialization, bound: Bound, path: Path | None) -> Stored | None:

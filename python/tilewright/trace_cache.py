@@ -15,15 +15,16 @@ import importlib
 import io
 import itertools
 import json
+import os
 import pickle
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +40,8 @@ from .symbolic.stages import Stage
 if TYPE_CHECKING:
     from .trace.traced import Traced
 
-_MAGIC = b"tilewright-traces 1\n"
-_MOST_TRACES, _MOST_SIZES = 8, 6  # of a function; of a program
+_MAGIC = b"tilewright-traces 2\n"
+_MOST_TRACES, _MOST_SIZES = 8, 6  # of a function; of what is found out of a program, each
 _MOST_ARRAY_BYTES = 1 << 20  # of an array that a trace holds
 
 
@@ -60,9 +61,18 @@ def key_of(function: Any, options: object) -> str:
 @lru_cache(maxsize=1)
 def _identity() -> str:
     """What makes traces: this tilewright, down to its files' times (it may be worked on), with this Python and this NumPy."""
-    folder = Path(__file__).parent
-    files = sorted((str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in folder.rglob("*.py"))
+    files = sorted(_sources_in(os.path.dirname(__file__)))
     return f"{compiler_identity()} {sys.version} {np.__version__} {np.__file__} {_hashed(files)}"
+
+
+def _sources_in(folder: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for one in entries:
+            if one.name.endswith(".py"):
+                state = one.stat()
+                yield one.path, state.st_size, state.st_mtime_ns
+            elif one.name != "__pycache__" and one.is_dir(follow_symlinks=False):
+                yield from _sources_in(one.path)
 
 
 def _hashed(value: object) -> str:
@@ -347,21 +357,42 @@ def _decoded(data: bytes, function: Any, memo: _Memo) -> Traced | None:
 # ---- the files --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What is known of a function: the traces of its latest calls, as bytes; the sizes that their programs were built for, by the
-    programs' digests; what Python took for a call, or 0; and why it is better left to Python, or "", which holds as long as its file
+class OfProgram(NamedTuple):
+    """What processes found out of a program, each the latest first: the sizes that it was built for; how much work a call is, as
+    work_of() says it; marks of versions and calls at which NumPy was clearly slower; what a store had of a call, by a mark of both:
+    a schedule and its evidence, or None."""
+
+    sizes: tuple[dict[str, int], ...] = ()
+    work: str = ""
+    wins: tuple[str, ...] = ()
+    stored: tuple[tuple[str, Any], ...] = ()
+
+    def with_more(self, other: OfProgram) -> OfProgram:
+        """This, and what another process has found."""
+
+        def joined(newer: tuple[Any, ...], older: tuple[Any, ...]) -> tuple[Any, ...]:
+            return (*newer, *(one for one in older if one not in newer))[:_MOST_SIZES]
+
+        stored = joined(other.stored, tuple(one for one in self.stored if one[0] not in dict(other.stored)))
+        return OfProgram(joined(other.sizes, self.sizes), other.work or self.work, joined(other.wins, self.wins), stored)
+
+
+class Kept(NamedTuple):
+    """What is known of a function: the traces of its latest calls, as bytes; what is known of their programs, by the programs'
+    digests; what Python took for a call, or 0; and why it is better left to Python, or "", which holds as long as its file
     is the same."""
 
     traces: tuple[bytes, ...] = ()
     left_alone: str = ""
     file_digest: str = ""
-    sizes: dict[str, list[dict[str, int]]] = field(default_factory=dict)
+    programs: Mapping[str, OfProgram] = types.MappingProxyType({})
     python_ns: float = 0.0
 
 
 def keep(key: str, traced: Traced, function: Any) -> str:
     """Keep a trace for later processes; why it cannot be, or ""."""
+    if not settings.cache_enabled():
+        return "the cache is off"
     try:
         data = _encoded(traced, function)
     except Exception as error:  # noqa: BLE001  (objects of the script's are asked for their names, and may raise anything)
@@ -369,7 +400,7 @@ def keep(key: str, traced: Traced, function: Any) -> str:
 
     def with_it(known: Kept) -> Kept:
         others = [one for one in known.traces if one != data]
-        return replace(known, traces=(data, *others)[:_MOST_TRACES], left_alone="")
+        return known._replace(traces=(data, *others)[:_MOST_TRACES], left_alone="")
 
     return "" if _change(key, with_it) else "the cache cannot be written"
 
@@ -377,22 +408,21 @@ def keep(key: str, traced: Traced, function: Any) -> str:
 def leave_alone(key: str, function: Any, why: str) -> None:
     """Later processes need not try to compile a function that this one gave up."""
     digest = _file_digest(function)
-    _change(key, lambda known: replace(known, left_alone=why, file_digest=digest))
+    _change(key, lambda known: known._replace(left_alone=why, file_digest=digest))
 
 
-def note_built(key: str, digest: str, sizes: Mapping[str, int], python_ns: float = 0.0) -> None:
-    """A program was built for calls of such sizes: later processes find that code, whatever sizes they ask for that it serves.
-    `python_ns`: what Python takes for a call, where that is known."""
+def note(key: str, digest: str, found: OfProgram, python_ns: float = 0.0) -> None:
+    """Something was found out of a program of the function's. `python_ns`: what Python takes for a call, where that is known."""
 
-    def with_them(known: Kept) -> Kept:
-        others = [one for one in known.sizes.get(digest, []) if one != sizes]
-        programs = {one: of for one, of in known.sizes.items() if one != digest}
+    def with_it(known: Kept) -> Kept:
+        programs = {one: of for one, of in known.programs.items() if one != digest}
         while len(programs) >= _MOST_TRACES:
             del programs[next(iter(programs))]
-        sizes_of = {**programs, digest: [{**sizes}, *others][:_MOST_SIZES]}
-        return replace(known, sizes=sizes_of, python_ns=python_ns or known.python_ns)
+        programs[digest] = known.programs.get(digest, OfProgram()).with_more(found)
+        return known._replace(programs=programs, python_ns=python_ns or known.python_ns)
 
-    _change(key, with_them)
+    if settings.cache_enabled():
+        _change(key, with_it)
 
 
 def _file_digest(function: Any) -> str:
@@ -408,13 +438,12 @@ def _change(key: str, changed: Callable[[Kept], Kept]) -> bool:
         return cache.store(key, changed(cache.load(key) or Kept()))
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     """The traces that are kept of a function, as far as this process has what they speak of, and the rest of a Kept."""
 
     traces: list[Traced]
     left_alone: str
-    sizes: Mapping[str, list[dict[str, int]]]
+    programs: Mapping[str, OfProgram]
     python_ns: float
 
 
@@ -423,7 +452,7 @@ def known(key: str, function: Any) -> Known:
     why = found.left_alone if found.left_alone and found.file_digest == _file_digest(function) else ""
     memo = _Memo()
     traces = [one for data in found.traces if (one := _decoded(data, function, memo)) is not None]
-    return Known(traces, why, found.sizes, found.python_ns)
+    return Known(traces, why, found.programs, found.python_ns)
 
 
 class TraceCache(FileCache[Kept]):
@@ -433,7 +462,8 @@ class TraceCache(FileCache[Kept]):
 
     @staticmethod
     def encoded(value: Kept) -> bytes:
-        head = {**vars(value), "traces": list(map(len, value.traces))}
+        programs = {digest: of._asdict() for digest, of in value.programs.items()}
+        head = {**value._asdict(), "traces": list(map(len, value.traces)), "programs": programs}
         return sealed(_MAGIC, json.dumps(head).encode() + b"\n" + b"".join(value.traces))
 
     @staticmethod
@@ -443,8 +473,14 @@ class TraceCache(FileCache[Kept]):
             return None
         line, _, traces = rest.partition(b"\n")
         head = json.loads(line)
-        ends = itertools.accumulate(head["traces"], initial=0)
-        return Kept(**{**head, "traces": tuple(traces[begin:end] for begin, end in itertools.pairwise(ends))})
+        ends = itertools.accumulate(head.pop("traces"), initial=0)
+        programs = {digest: _of_program(**of) for digest, of in head.pop("programs").items()}
+        parts = tuple(traces[begin:end] for begin, end in itertools.pairwise(ends))
+        return Kept(parts, programs=programs, **head)
+
+
+def _of_program(sizes: Any, work: str, wins: Any, stored: Any) -> OfProgram:
+    return OfProgram(tuple(sizes), work, tuple(wins), tuple((mark, found) for mark, found in stored))
 
 
 def _cache() -> TraceCache:

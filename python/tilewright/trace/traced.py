@@ -38,7 +38,7 @@ class Result:
     view: ViewSteps | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Traced:
     """A traced call. Text as in translator/program_text.md."""
 
