@@ -30,10 +30,11 @@ import numpy as np
 
 from . import settings
 from .cache import FileCache, folder_of, sealed, unsealed
-from .guards import PythonGuard
+from .guards import GETTERS, PythonGuard
 from .guards import Same as ItsIdentity
 from .native import compiler_identity
 from .originals import original_of
+from .pure_functions import PureFunction
 from .structure import Again, Changed, Itself, Made, Named, ViewSteps
 from .symbolic.stages import Stage
 
@@ -95,6 +96,8 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
         )  # fmt: skip
     if isinstance(value, (staticmethod, classmethod)):
         return type(value).__name__, _parts_of(original_of(value.__func__), around)
+    if isinstance(value, PureFunction):
+        return "stage", _parts_of(original_of(value.__wrapped__), around)
     if isinstance(value, property):
         return [_parts_of(original_of(one), around) for one in (value.fget, value.fset, value.fdel)]
     if isinstance(value, type):
@@ -176,7 +179,7 @@ def _names_of(value: Any, modules: Sequence[str], memo: _Memo) -> tuple[str, ...
         if module is None:
             raise _NotKept(f"the code of {value.co_qualname}")
         found = ("code", module, value.co_qualname, memo.digest_of(value))
-    elif isinstance(value, (types.FunctionType, type)):
+    elif isinstance(value, (types.FunctionType, type, PureFunction)):
         module, name = _OF_INTERPRETER.get(value) or (value.__module__, value.__qualname__)
         found = ("made", module, name, memo.digest_of(value))
     elif isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (np.ufunc, type)):
@@ -239,9 +242,9 @@ def _behind(value: Any) -> Iterator[Any]:
         value = original_of(value.__func__)
     if isinstance(value, property):
         yield from (original_of(one) for one in (value.fget, value.fset, value.fdel) if one is not None)
-    while isinstance(value, (types.FunctionType, type)):
+    while isinstance(value, (types.FunctionType, type, PureFunction)):
         yield value
-        value = getattr(value, "__wrapped__", None) if isinstance(value, types.FunctionType) else None
+        value = None if isinstance(value, type) else original_of(getattr(value, "__wrapped__", None))
 
 
 def _modules_of(file: str) -> list[str]:
@@ -261,7 +264,9 @@ def _codes_in(module: str) -> list[types.CodeType]:
         elif isinstance(value, type) and value.__module__ == module:
             pending += [one for one in vars(value).values() if not isinstance(one, type)]
         else:
-            pending += [one.__code__ for one in _behind(value) if isinstance(one, types.FunctionType)]
+            for one in _behind(value):
+                if isinstance(one, types.FunctionType):
+                    pending += [one.__code__, *(one.__defaults__ or ()), *(one.__kwdefaults__ or {}).values()]
     return list(found.values())
 
 
@@ -281,6 +286,8 @@ def _own_classes() -> tuple[type, ...]:
 
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 _FROM_NUMPY = ("numpy", "numpy._core.multiarray", "numpy.core.multiarray", "numpy._core.numeric", "numpy.core.numeric")
+_IN_PARTS = (np.generic, np.dtype, pickle.PickleBuffer)
+_GETTERS = [one.__name__ for one in GETTERS]
 _BUILTINS = ("complex", "slice", "range", "set", "frozenset", "Ellipsis")
 
 
@@ -292,7 +299,7 @@ class _Writer(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> Any:
         kind = type(obj)
-        if kind in _PLAIN or kind in _CONTAINERS or isinstance(obj, (np.generic, np.dtype)):
+        if kind in _PLAIN or kind in _CONTAINERS or kind in GETTERS or isinstance(obj, _IN_PARTS):
             return None
         if obj is self._function or obj is self._function.__code__:
             return ("itself", obj is not self._function)
@@ -334,6 +341,8 @@ class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in self._own:
             return self._own[module, name]
+        if module == "operator" and name in _GETTERS:
+            return super().find_class(module, name)
         if module in _FROM_NUMPY or module == "numpy.dtypes" or (module == "builtins" and name in _BUILTINS):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"{module}.{name}")

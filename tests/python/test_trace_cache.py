@@ -222,6 +222,14 @@ CHANGES = {
         "def h(x): return np.array([float(str(v)) for v in x])\ndef g(x):\n    with open(os.devnull): pass\n    return h(x)\n"
         "def f(x): return g(x) + 1\ncheck(f, x)\n", "for v in x])", "for v in x[:3]], np.float32)",
     ),
+    "what a pure stage calls": (
+        "def h(x): return np.array([float(str(v)) for v in x])\n@tilewright.stage\ndef g(x): return h(x)\n"
+        "def f(x): return g(x) + 1\ncheck(f, x)\n", "for v in x])", "for v in x[:3]], np.float32)",
+    ),
+    "that a function is a stage": (
+        "@tilewright.stage\ndef g(x):\n    np.array([float(str(v)) for v in x])\n    return x * 2\n"
+        "def f(x): return g(x) + 1\ncheck(f, x)\n", "@tilewright.stage\n", "@(lambda g: g)\n",
+    ),
     "a function of another's namespace": (
         "space = types.SimpleNamespace(g=np.sin)\ndef f(x): return space.g(x) * 2\ncheck(f, x)\n", "np.sin", "np.cos",
     ),
