@@ -314,6 +314,8 @@ class Specializing(_face.Dispatcher):
             if is_new and not specialization.fits(bound):
                 specialization.add_version(bound)
                 self._note_built(specialization, bound)
+            elif specialization.found_stored:
+                self._note_built(specialization, bound)
             if specialization.add_partials(bound) or specialization.versions is not before:
                 cannot_repeat = not specialization.traced.may_be_repeated
                 if is_new and cannot_repeat and self.compares and not bound.on_device:
@@ -326,7 +328,7 @@ class Specializing(_face.Dispatcher):
         of it around that."""
         if not self.keeps_traces or bound.on_device:
             return
-        known, stored = specialization.known, specialization.found_stored
+        known, stored, specialization.found_stored = specialization.known, specialization.found_stored, ()
         if known is not None and dict(bound.sizes) in known.sizes and known.work and not stored:
             return
         self._note(specialization, sizes=(dict(bound.sizes),), work=work_of(specialization.program), stored=stored)

@@ -325,3 +325,83 @@ def test_what_is_read_makes_no_objects_but_a_traces(tmp_path):
         trace_cache._Reader(
             io.BytesIO(pickle.dumps(Evil())), test_a_damaged_file_is_no_trace, trace_cache._Memo()
         ).load()
+
+
+ASKED = """
+from head import *
+import re, warnings
+def g(x): return x * K
+K = 2.5
+@tilewright.jit
+def f(x, n):
+    y = g(x).copy()
+    for i in range(1, len(y)):
+        y[i] += y[i - 1] if y[i] < n else 0.0
+    return np.sort(y) + np.linalg.solve(np.eye(len(y)), y)
+class M:
+    def __init__(self): self.w = x + 1
+    @tilewright.jit
+    def step(self, x): return np.sqrt(x) * self.w
+@tilewright.jit(strict="kernels")
+def sorts(x): return np.sort(x)
+@tilewright.jit
+def refused(x):
+    class A: pass
+    return x + 1
+m = M()
+followed.clear()
+f(x, 4.0), m.step(x)
+print(followed, "tilewright._native" in sys.modules)
+print(re.sub("[0-9.]+ (ns|us|ms)|[0-9]+ %", "", f.explain() + M.step.explain()))
+try:
+    sorts(x)
+except tilewright.TraceError as error:
+    print(error)
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    refused(x)
+print([str(one.message) for one in seen])
+if "tune" in sys.argv:
+    m.step.tune(x, budget=1, trials=2)
+    print(M.step.specializations[0].has_own_schedule, f.debug(x, 4.0))
+    print(sorted(one.name for one in f.export("f_out", force=True).iterdir()))
+"""
+
+
+def asked(tmp_path, data, *arguments):
+    """What the script says: of its first calls, and of all else."""
+    (tmp_path / "head.py").write_text(HEAD)
+    (tmp_path / "asked.py").write_text(ASKED)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_DATA_HOME": str(tmp_path / data)}
+    done = subprocess.run(
+        [sys.executable, "asked.py", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.partition("\n")[::2]
+
+
+def test_whatever_is_asked_of_a_function_is_said_of_a_kept_trace_too(tmp_path):
+    """Explanations, refusals, warnings, searches, modules, and where it goes wrong."""
+    first, said = asked(tmp_path, "data", "tune")
+    again, said_again = asked(tmp_path, "other data", "tune")
+    assert first == "['f', 'step'] True" and again == "[] False"
+    assert said == said_again
+    assert "nothing differs" in said and "multiply(x, K)" in said and "a class statement" in said
+
+
+def test_what_a_store_has_is_known_to_later_processes_while_nothing_is_written_into_it(tmp_path):
+    asked(tmp_path, "data", "tune")
+    first, said = asked(tmp_path, "data")  # the store has changed: it is read
+    again, said_again = asked(tmp_path, "data")
+    assert (first, again) == ("[] True", "[] False")
+    assert said == said_again and "the fastest of those measured" in said
+
+
+def test_a_trace_serves_no_function_of_other_options(tmp_path):
+    """`strict="kernels"` takes no stages, `reproducible` neither; a target and strictness change no trace."""
+    text = "def f(x): return np.sort(x) * 2\nfor options in OPTIONS:\n    check(f, x, **options)\n"
+    refused = "try:\n    check(f, x, strict='kernels')\nexcept tilewright.TraceError as error: print('refused')\n"
+    first = "[{}, dict(contract='fast'), dict(contract='reproducible'), dict(strict=True)]"
+    assert says(tmp_path, [text.replace("OPTIONS", first) + refused], "{}") == ["followed", "followed", "followed", "kept", "refused"]
+    others = "[dict(strict=True), dict(target='x86-64'), dict(background=True), {}]"
+    assert says(tmp_path, [text.replace("OPTIONS", others) + refused], "{}") == ["kept", "kept", "kept", "kept", "refused"]
