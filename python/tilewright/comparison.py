@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from .binding import Bound
 from .datasets import Call, Reference, TookTooLong, call_within
 from .effects import generators_in
+from .light_dataclass import dataclass
 from .machine import available_memory_bytes, lost_processors
 from .operations import VIEWS
 from .program import Program, evaluate

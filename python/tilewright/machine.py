@@ -6,10 +6,10 @@ import os
 import resource
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 
 from . import _face
+from .light_dataclass import dataclass
 
 _NAMES = _face.target_names()
 

@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import logs
 from .binding import Bound
+from .light_dataclass import dataclass
 from .machine import machine_mark
 from .native import compiler
 from .workload import Workload

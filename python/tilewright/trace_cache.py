@@ -383,7 +383,9 @@ class OfProgram(NamedTuple):
             return (*newer, *(one for one in older if one not in newer))[:_MOST_SIZES]
 
         stored = joined(other.stored, tuple(one for one in self.stored if one[0] not in dict(other.stored)))
-        return OfProgram(joined(other.sizes, self.sizes), other.work or self.work, joined(other.wins, self.wins), stored)
+        return OfProgram(
+            joined(other.sizes, self.sizes), other.work or self.work, joined(other.wins, self.wins), stored
+        )
 
 
 class Kept(NamedTuple):

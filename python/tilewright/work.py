@@ -40,7 +40,7 @@ def work_of(program: Program) -> str:
     """A size expression for the element operations of a call. Loops that run inside of their elements count with their
     iterations, where these are known before the call; the iterations of others are calls of kernels, each of which is small
     or large by itself."""
-    if (told := _told.pop(program, "")):
+    if told := _told.pop(program, ""):
         return told
     loops = compiler().loops(program.text, {}) if program.has_loops else []
     of_data = {one.name for operation in program.operations for one in operation.results if one.dtype == "size"}

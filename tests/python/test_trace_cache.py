@@ -402,6 +402,18 @@ def test_a_trace_serves_no_function_of_other_options(tmp_path):
     text = "def f(x): return np.sort(x) * 2\nfor options in OPTIONS:\n    check(f, x, **options)\n"
     refused = "try:\n    check(f, x, strict='kernels')\nexcept tilewright.TraceError as error: print('refused')\n"
     first = "[{}, dict(contract='fast'), dict(contract='reproducible'), dict(strict=True)]"
-    assert says(tmp_path, [text.replace("OPTIONS", first) + refused], "{}") == ["followed", "followed", "followed", "kept", "refused"]
+    assert says(tmp_path, [text.replace("OPTIONS", first) + refused], "{}") == [
+        "followed",
+        "followed",
+        "followed",
+        "kept",
+        "refused",
+    ]
     others = "[dict(strict=True), dict(target='x86-64'), dict(background=True), {}]"
-    assert says(tmp_path, [text.replace("OPTIONS", others) + refused], "{}") == ["kept", "kept", "kept", "kept", "refused"]
+    assert says(tmp_path, [text.replace("OPTIONS", others) + refused], "{}") == [
+        "kept",
+        "kept",
+        "kept",
+        "kept",
+        "refused",
+    ]

@@ -9,9 +9,9 @@ import itertools
 import types
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ..light_dataclass import dataclass
 from ..own_frames import part_name
 from ..taken_ways import Site
 from .source import DEFINITIONS, FUTURE, inside, is_private, site_of, source_of

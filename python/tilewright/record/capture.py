@@ -16,11 +16,12 @@ import threading
 import time
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..machine import available_memory_bytes
 from ..strided_copies import copy_as_it_lies
 from .ownership import Users
