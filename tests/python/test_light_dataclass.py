@@ -35,7 +35,7 @@ def classes_by(dataclass):
         a: object
 
     @dataclass(frozen=True)
-    class Own:
+    class Own:  # noqa: PLW1641
         a: int
         b: int = 0
 
