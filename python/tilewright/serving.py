@@ -287,8 +287,13 @@ class Serving(TriedCalls):
             )
             times = compare(run, reference, Call("first", args, kwargs), bound, itself)
         if times is None or not times.loses:
-            if times is not None and times.wins_clearly and self.keeps_traces:
-                self._note(specialization, wins=(specialization.mark_of_code(bound),))
+            if (
+                times is not None
+                and times.wins_clearly
+                and self.keeps_traces
+                and (mark := specialization.mark_of_code(bound))
+            ):
+                self._note(specialization, wins=(mark,))
             return False
         reason = f"NumPy takes {times.numpy_ns / 1e3:.1f} us, compiled code {times.compiled_ns / 1e3:.1f} us"
         specialization.run_in_numpy(bound, reason)

@@ -253,8 +253,10 @@ class Specialization:
 
     def mark_of_code(self, bound: Bound) -> str:
         """Of the version that runs a call, of about how large that is, and of the machine: what was measured there holds for
-        another process's."""
-        version = next(version for version in self.versions if version.fits(bound))
+        another process's. "" where another thread has withdrawn it."""
+        version = next((version for version in self.versions if version.fits(bound)), None)
+        if version is None:
+            return ""
         sizes = sorted((name, short_or_magnitude(size)) for name, size in bound.sizes.items())
         parts = [version.label, version.build.schedule, version.build.isa, get_num_threads(), sizes, machine_mark()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -417,3 +417,19 @@ def test_a_trace_serves_no_function_of_other_options(tmp_path):
         "kept",
         "refused",
     ]
+
+
+def test_a_clear_win_is_found_out_once_for_a_schedule_a_number_of_threads_and_a_size(tmp_path):
+    text = (
+        "from tilewright import comparison\nasked = []\ndef compare(*_):\n    asked.append(1)\n    return comparison.Times(100, NUMPY)\n"
+        "comparison.compare = compare\n@tilewright.jit\ndef f(x): return np.sqrt(x) * 2\nf(np.ones(SIZE))\nprint(len(asked))\n"
+    )
+
+    def asks(numpy, size=100, **environment):
+        return says(tmp_path, [text.replace("NUMPY", numpy).replace("SIZE", str(size))], **environment) == ["1"]
+
+    assert asks("110") and asks("110")  # within the noise
+    assert asks("130") and not asks("130")
+    assert asks("130", size=100_000) and not asks("130", size=100_001)
+    assert asks("130", size=100_000, TILEWRIGHT_NUM_THREADS="1")
+    assert not asks("130")
