@@ -433,3 +433,88 @@ def test_a_clear_win_is_found_out_once_for_a_schedule_a_number_of_threads_and_a_
     assert asks("130", size=100_000) and not asks("130", size=100_001)
     assert asks("130", size=100_000, TILEWRIGHT_NUM_THREADS="1")
     assert not asks("130")
+
+
+LATER = {
+    "another way of a branch": (
+        "def f(x):\n    y = x * 2\n    if x[0] > 100:\n        with open(os.devnull) as one: y = y + len(one.read()) + 5\n"
+        "    return np.sqrt(y)\nm = check(f, x)\nz = x + 1000\nassert np.allclose(m(z), f(z)), m(z)\n"
+        "assert np.allclose(m(z), f(z)); assert np.allclose(m(x), f(x))\n"
+    ),
+    "an error that data lead to": (
+        "def f(x):\n    if x.min() < 0: raise ValueError('neg')\n    return np.sqrt(x)\nm = check(f, x)\ntry: m(-x - 1)\n"
+        "except ValueError as e: pass\nelse: assert 0\nassert np.allclose(m(x), f(x))\n"
+    ),
+    "a warning that data lead to": (
+        "import warnings\ndef f(x):\n    if x.min() < 0: warnings.warn('neg')\n    return x * 2\nm = check(f, x)\n"
+        "with warnings.catch_warnings(record=True) as s:\n    warnings.simplefilter('always')\n    m(-x - 1)\nassert len(s) == 1\n"
+    ),
+    "an argument that is written": (
+        "def f(x):\n    x[0] += 1\n    return x * 2\nm = tilewright.jit(f)\n"
+        "a = x.copy(); followed.clear(); m(a); assert a[0] == 1; m(a); assert a[0] == 2; print('followed' if followed else 'kept')\n"
+    ),
+    "an object that is changed": (
+        "class M:\n    def __init__(self): self.u = np.ones(6); self.n = 0\n    @tilewright.jit\n    def step(self, x):\n"
+        "        self.u = self.u + x\n        self.n += 1\n        return self.u.sum()\n"
+        "m = M(); followed.clear(); m.step(x); m.step(x); assert m.n == 2 and np.allclose(m.u, 1 + 2 * x); print('followed' if followed else 'kept')\n"
+    ),
+    "a generator of the caller's": (
+        "def f(rng, x): return x + rng.random(6)\nm = tilewright.jit(f)\nfollowed.clear()\n"
+        "a = m(np.random.default_rng(5), x); assert np.array_equal(a, f(np.random.default_rng(5), x)); print('followed' if followed else 'kept')\n"
+    ),
+    "NumPy's own generator": (
+        "def f(x): return x + np.random.rand(6)\nm = tilewright.jit(f)\nfollowed.clear()\n"
+        "np.random.seed(3); a = m(x); np.random.seed(3); assert np.array_equal(a, f(x)); print('followed' if followed else 'kept')\n"
+    ),
+    "a generator of the module's": (
+        "rng = np.random.default_rng(1)\ndef f(x): return x + rng.random(6)\nm = tilewright.jit(f)\nfollowed.clear()\n"
+        "a = m(x), m(x); rng = np.random.default_rng(1); b = f(x), f(x); assert np.array_equal(a, b); print('followed' if followed else 'kept')\n"
+    ),
+    "a variable of a closure that is set": (
+        "def made():\n    n = 0\n    @tilewright.jit\n    def f(x):\n        nonlocal n\n        n += 1\n        return x * n\n"
+        "    return f, lambda: n\n"
+        "f, n = made(); followed.clear(); f(x); r = f(x); assert n() == 2 and np.allclose(r, 2 * x); print('followed' if followed else 'kept')\n"
+    ),
+    "a global that is set": (
+        "N = 0\n@tilewright.jit\ndef f(x):\n    global N\n    N += 1\n    return x * N\n"
+        "followed.clear(); f(x); r = f(x); assert N == 2 and np.allclose(r, 2 * x); print('followed' if followed else 'kept')\n"
+    ),
+    "an array of the module's that is returned": (
+        "T = np.arange(6.0)\n@tilewright.jit\ndef f(x): return T, x * T\n"
+        "followed.clear(); a, b = f(x); assert a is T and np.allclose(b, x * T); print('followed' if followed else 'kept')\n"
+    ),
+    "a helper that is another one later": (
+        "def g(x): return x + 1\n@tilewright.jit\ndef f(x): return g(x) * 2\n"
+        "followed.clear(); f(x); print('followed' if followed else 'kept')\ndef g(x): return x + 5\n"
+        "assert np.allclose(f(x), (x + 5) * 2)\nnp_sqrt = np.sqrt\n"
+    ),
+    "a function of NumPy's that is another one later": (
+        "@tilewright.jit\ndef f(x): return np.sqrt(x) * 2\nfollowed.clear(); f(x); print('followed' if followed else 'kept')\n"
+        "old = np.sqrt\nnp.sqrt = np.square\nassert np.allclose(f(x), x ** 2 * 2)\nnp.sqrt = old\n"
+        "assert np.allclose(f(x), old(x) * 2)\n"
+    ),
+    "a method that is another one later": (
+        "class M:\n    k = 2.0\n    def g(self, x): return x * self.k\n    @tilewright.jit\n"
+        "    def f(self, x): return self.g(x) + 1\nm = M(); followed.clear(); m.f(x); print('followed' if followed else 'kept')\n"
+        "M.g = lambda self, x: x * 7\nassert np.allclose(m.f(x), x * 7 + 1)\n"
+    ),
+    "objects that change places": (
+        "class A:\n    def __init__(self, k): self.k = k\n    def __call__(self, x): return x * self.k\na, b = A(2.0), A(3.0)\n"
+        "@tilewright.jit\ndef f(x): return a(x) + b(x)\n"
+        "followed.clear(); assert np.allclose(f(x), 5 * x); print('followed' if followed else 'kept')\na, b = b, A(9.0)\n"
+        "assert np.allclose(f(x), 12 * x)\n"
+    ),
+    "defaults that are other ones later": (
+        "@tilewright.jit\ndef f(x, k=2.0): return x * k\nfollowed.clear(); f(x); print('followed' if followed else 'kept')\n"
+        "f.__wrapped__.__defaults__ = (5.0,)\nassert np.allclose(f(x), 5 * x)\n"
+    ),
+}  # fmt: skip
+
+
+def test_a_trace_that_was_found_does_what_a_followed_one_does(tmp_path):
+    """Each of these sees to it that its calls do what Python does, also of what changes behind the first one."""
+    first = dict(zip(LATER, says(tmp_path, LATER.values(), "{}"), strict=True))
+    again = dict(zip(LATER, says(tmp_path, LATER.values(), "{}"), strict=True))
+    assert {one.split()[0] for one in first.values()} == {"followed"}, first
+    not_kept = {name for name, said in again.items() if said.startswith("followed")}
+    assert not_kept == {"NumPy's own generator", "a variable of a closure that is set", "a global that is set"}, again
