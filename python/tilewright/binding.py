@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import SimpleNamespace
 from typing import Any
 
 from .devices import stand_in
+from .light_dataclass import dataclass
 from .program import Program
 
 

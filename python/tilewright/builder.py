@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from . import forks, later_builds, logs, plan, settings
 from .cache import object_cache
 from .errors import Error, InternalError, ScheduleError
+from .light_dataclass import dataclass
 from .machine import host_isa, is_cuda_isa
 from .native import compiler, compiler_identity
 from .plan import Build

@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from .binding import Bound
 from .datasets import Call, Reference, TookTooLong, call_within
 from .effects import generators_in
+from .light_dataclass import dataclass
 from .machine import available_memory_bytes, lost_processors
 from .operations import VIEWS
 from .program import Program, evaluate
@@ -34,6 +34,7 @@ _LONG_TRIALS = 3  # of each side, where the first ones say that NumPy is faster,
 _COLD_NS = 5_000_000  # a first run takes up to so much longer: it fills caches, takes pages, starts threads
 _PATIENCE = 1.25  # NumPy may take that much longer than a long compiled call; both are cold
 _WORTH, _WORTH_LONG = 1.02, 1.05
+CLEARLY = 1.2  # NumPy takes that much longer
 _WORTH_NS = 25  # what a call takes to be told from others and left to NumPy
 _LOOPED_NS, _LOOP_NS, _LOOPS = 20_000, 40_000, 12  # calls up to the first run by the loop, which takes the second
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, np.random.Generator)
@@ -53,6 +54,11 @@ class Times:
         """Whether compiled code is slower by more than a call's noise."""
         worth = _WORTH if self.compiled_ns <= _SHORT_NS else _WORTH_LONG
         return self.compiled_ns > self.numpy_ns * worth + _WORTH_NS
+
+    @property
+    def wins_clearly(self) -> bool:
+        """Whether NumPy is slower by more than any noise: no later process need ask that again."""
+        return self.numpy_ns > self.compiled_ns * CLEARLY
 
 
 def compare(

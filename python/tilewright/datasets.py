@@ -18,7 +18,6 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ import numpy as np
 from .binding import Bound, bind, layout_of
 from .errors import Error
 from .given_by_plans import as_array, given_by_plan
+from .light_dataclass import dataclass
 from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes

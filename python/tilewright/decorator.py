@@ -35,6 +35,8 @@ DEBUG_LIMIT = "60s"  # of each step of debug()
 class JitFunction(Serving):
     """What `tilewright.jit` returns."""
 
+    keeps_traces = True
+
     # ---- behaving as the function ---------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
@@ -253,6 +255,7 @@ class QuietFunction(JitFunction):
     that is compiled by itself in its turn."""
 
     is_asked_for = False
+    keeps_traces = False  # what it is made of is made anew in each process
     takes_effects = False
     numpy_calls = 0  # that compiled code lost, or could not end
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .kinds_of_values import CONTAINERS, LARGEST_INT, is_object
+from .light_dataclass import dataclass
 from .outside_values import Variable
 
 

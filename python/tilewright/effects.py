@@ -12,7 +12,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from .described_results import Array, given_back, held_of, is_part, leaves_of, p
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, references, refuse_containers
 from .kinds_of_values import arrays_in, containers_in, is_object
 from .lent import States, current, drawn_so_far, handed, handed_arrays
+from .light_dataclass import dataclass
 from .outside_values import Change, Places, changes_since
 from .put_instead import put_instead
 from .strided_copies import copy_as_it_lies, same_view

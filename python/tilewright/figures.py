@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import datasets
+from .comparison import CLEARLY
 from .machine import usable_cores
 from .quantities import format_ns
 
@@ -72,6 +73,12 @@ class Figures:
             if (value := getattr(self, name)) is not None
         }
         return {**asdict(self), **rounded}
+
+    @property
+    def wins_clearly(self) -> bool:
+        """Whether NumPy is slower by more than any noise: a time that was taken once may be twice as long as others."""
+        least = self.ratio_low if self.ratio_low is not None else self.ratio / 2
+        return least > CLEARLY
 
     @property
     def ratio_text(self) -> str:

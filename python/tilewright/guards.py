@@ -12,13 +12,13 @@ import itertools
 import operator
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ._face import pcg64_words
 from .devices import stand_in
+from .light_dataclass import dataclass
 from .originals import original_of
 
 Path = tuple[Any, ...]

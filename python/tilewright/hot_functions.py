@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ _MOST_APART = 16  # traces of a function
 # What it may take to find out that nothing is known of a call: a program of many objects has hundreds of guards.
 _ASKING, _FIRST_ASKING_NS = 0.02, 5_000_000
 _IN_PARTS = "Python runs some of it, or has to be watched while it does"
+_BETWEEN_NS = 10_000_000  # that calls take from one look at whether a function is hot by now to the next
 _SHORT_NS = 1_000_000  # of a call, beside which asking whether its code is there takes long
 _FIRST_NS = 500_000_000  # of a function's first call: another one may follow
 _DEEPEST = 32  # of calls inside of one another: each takes a frame of ours, and Python has no more than a thousand
@@ -37,6 +37,7 @@ class _Here(threading.local):
 
     def __init__(self) -> None:
         self.functions: list[tuple[HotFunction, int]] = []  # with the time at which the call began
+        self.inside: set[int] = set()  # their ids, of those that Python makes
         # What calls of hot functions took outside of compiled code, which is no time of their callers.
         self.missed_ns = 0
 
@@ -56,8 +57,6 @@ class HotFunction(JitFunction):
     or serves no call better. `leave` is called where Python is found to serve all calls best, and says whether no other calls
     will come here."""
 
-    keeps_traces = True
-
     def __init__(self, function: types.FunctionType, leave: Callable[[HotFunction], bool]) -> None:
         super().__init__(function, background=True)
         self.python_calls = self.python_ns = 0
@@ -76,6 +75,7 @@ class HotFunction(JitFunction):
         # What another process finds out of it does not help this one: first the functions that it calls are compiled.
         self._is_left_to_parts = self._is_followed_here = False
         self._left_at_ns = 0  # what Python had taken for its calls by then
+        self._next_look_ns = _WORTH_APART_NS  # at whether it is hot: once Python has taken so much for its calls
         self._stays_here = False  # others hold it, and Python serves all calls best
 
     def __eq__(self, other: object) -> bool:
@@ -127,52 +127,69 @@ class HotFunction(JitFunction):
             _here.functions.pop()
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.is_hot or self.is_given_up or self._stays_here or not self._is_looked_up:
+            return self._miss_known(args, kwargs)
+        # A call that is measured. Scripts make hundreds of thousands of these: whatever is done here is done in a line or two.
+        here = _here
+        inside, itself = here.inside, id(self)
+        if itself in inside:  # recursion; no cell of ours may hold it
+            return self._inside_of_itself(args, kwargs)
+        raised, missed_ns, began_ns = False, here.missed_ns, time.perf_counter_ns()
+        here.functions.append((self, began_ns))
+        inside.add(itself)
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        except BaseException as error:
+            raised = True
+            _leave_out_ours(error)
+            raise
+        finally:
+            here.functions.pop()
+            inside.discard(itself)
+            self.python_ns += time.perf_counter_ns() - began_ns - (here.missed_ns - missed_ns)
+            self.python_calls += 1
+            if self.python_ns > self._next_look_ns or not self.python_calls % _LOOKED:
+                self._decide()
+                self._next_look_ns = self.python_ns + _BETWEEN_NS
+                if self.is_hot and not (raised or self._is_followed_here) and is_possible():
+                    # It may be the last call of this process, and the first one of the next.
+                    self._follow_apart(args, kwargs)
+
+    def _miss_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a function that is hot, or left to Python, or of which it is not known yet what other processes know of it."""
         if not self._is_looked_up:
             self._look_up()
+            return self._miss(args, kwargs)
         if self._stays_here:
             self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self.__wrapped__)
             return self.__wrapped__(*args, **kwargs)
         if self.is_given_up:  # calls that no plan takes
             return self.__wrapped__(*args, **kwargs)
         around = _here.functions
-        if not self.is_hot and self in map(operator.itemgetter(0), around):  # recursion; no cell of ours may hold it
-            return self._inside_of_itself(args, kwargs)
-        is_served, raised = False, False
-        is_hot, missed_ns, began_ns = self.is_hot, _here.missed_ns, time.perf_counter_ns()
+        is_served = False
+        missed_ns, began_ns = _here.missed_ns, time.perf_counter_ns()
         around.append((self, began_ns))
         try:
-            is_served = is_hot and self._is_served(args, kwargs)
+            is_served = self._is_served(args, kwargs)
             return super()._miss(args, kwargs) if is_served else self.__wrapped__(*args, **kwargs)
         except BaseException as error:
-            raised = True
-            trace = error.__traceback__
-            if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
-                error.__traceback__ = None  # of arguments that the function does not take: the call's
-            else:
-                leave_out_ours(error)
+            _leave_out_ours(error)
             raise
         finally:
             around.pop()
             took_ns = time.perf_counter_ns() - began_ns
-            if is_hot and not is_served:
+            self.missed_ns += took_ns
+            self.missed_calls += 1
+            _here.missed_ns = missed_ns + took_ns
+            if not is_served:
                 self._unknown_ns += took_ns
                 self._all_unknown_ns += took_ns
-            if is_hot:
-                self.missed_ns += took_ns
-                self.missed_calls += 1
-                _here.missed_ns = missed_ns + took_ns
+            if is_served or self._refused or self._specializations:  # else this call shows nothing of what follows
                 if self._costs_too_much():
                     self._give_up()
                 elif self._is_lost:
                     self._leave_to_python()
                 self.is_timed = self.may_be_compiled(began_ns)  # else the functions that it calls are
-            else:
-                self.python_ns += took_ns - (_here.missed_ns - missed_ns)
-                self.python_calls += 1
-                self._decide()
-                if self.is_hot and not (raised or self._is_followed_here) and is_possible():
-                    # It may be the last call of this process, and the first one of the next.
-                    self._follow_apart(args, kwargs)
 
     def _look_up(self) -> None:
         """What an earlier process has followed takes no time before it is compiled code's; what it gave up is left to Python."""
@@ -346,3 +363,11 @@ class HotFunction(JitFunction):
         # Calls that C makes are not among those that this thread is in.
         if self.python_ns < _SHORT_NS * self.python_calls:
             super()._stay_until_built(*call)
+
+
+def _leave_out_ours(error: BaseException) -> None:
+    trace = error.__traceback__
+    if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+        error.__traceback__ = None  # of arguments that the function does not take: the call's
+    else:
+        leave_out_ours(error)

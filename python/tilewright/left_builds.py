@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 import sys
 from contextlib import suppress
 
@@ -18,6 +17,8 @@ def hand_over() -> bool:
     left = list(map(dataclasses.asdict, later_builds.going_on()))
     if not left:
         return False
+    import subprocess  # noqa: PLC0415  (slow to import, and few scripts leave something)
+
     with suppress(OSError):
         code = f"from {__name__} import finish; finish()"
         process = subprocess.Popen(

@@ -8,10 +8,11 @@ import operator
 import sys
 import types
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from .light_dataclass import dataclass
 
 _DEEPEST = 4
 _MOST_ITEMS = 1000  # of a container

@@ -4,11 +4,11 @@ the runtime's affair (dsl/runtime/plan_text.md): nothing here reads or writes it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ._face import compose_plan
 from .binding import Bound
+from .light_dataclass import dataclass
 from .machine import is_cuda_isa
 from .program import holds
 

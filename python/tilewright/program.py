@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from ._face import evaluate_size, size_symbols
+from .light_dataclass import dataclass
 
 _WORDS = frozenset(["tilewright-program", "function", "arg", "scalar", "guard", "check", "write", "return"])
 _TYPED = re.compile(r"(%?\w+): (\w+)(?:\[(.*)\])?")

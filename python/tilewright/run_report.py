@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from typing import Any
 
+from .light_dataclass import dataclass
 from .quantities import aligned, counted, format_ns
 
 

@@ -7,9 +7,8 @@ import importlib.util
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,13 +39,13 @@ class PackageRaised(Exception):
     """The package of a module raised at import: its exception is the cause."""
 
 
-@dataclass
 class Script:
     """What to run: a file, or a module as with `python -m`."""
 
-    path: Path | None
-    module: str | None = None
-    arguments: list[str] = field(default_factory=list)
+    def __init__(self, path: Path | None, module: str | None = None, arguments: Sequence[str] = ()) -> None:
+        self.path = path
+        self.module = module
+        self.arguments = list(arguments)
 
     @property
     def name(self) -> str:

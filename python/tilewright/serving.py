@@ -25,7 +25,6 @@ from .tried_calls import TriedCalls
 from .work import is_small
 
 # What a call cannot make another argument of, for a trace.
-_CALL_NS = 10_000  # the way into a kernel, amply
 _UNCHANGING = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, type(None), types.FunctionType, type)
 
 
@@ -220,24 +219,17 @@ class Serving(TriedCalls):
             if not (is_new or (specialization.lead_is_new and not bound.on_device)):
                 return "plan"
             specialization.lead_is_new = False
-            if not is_new and self._is_known_to_win(specialization, bound):
-                return "plan"
             if not specialization.fits(bound):
                 # Sizes that data decide may be too large for kernels: no other version will do.
                 if not is_beyond_limit(specialization.program, bound) and not specialization.large_numbers(bound):
                     self._stay(args, kwargs)
                 return "unserved"
-            if is_beyond_limit(specialization.program, bound) or not self._loses(specialization, bound, args, kwargs):
+            if is_beyond_limit(specialization.program, bound) or self._is_known_to_win(specialization, bound):
+                return "plan"
+            if not self._loses(specialization, bound, args, kwargs):
                 return "plan"
         self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
         return "numpy"
-
-    def _is_known_to_win(self, specialization: Specialization, bound: Bound) -> bool:
-        """Whether a search has found that this very workload takes less than half of what it takes in NumPy: the first call is
-        not made twice, then."""
-        evidence = specialization.evidence or {}
-        is_exact = bound.sizes in specialization.tuned_sizes[:1] and not specialization.traced.stages
-        return is_exact and 0 < 2 * evidence.get("kernel_ns", 0.0) + _CALL_NS < self.mean_python_ns
 
     def shows_more(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Run such a call as plain Python, to show what the pure functions give that it calls; the arguments are its own. False
@@ -259,6 +251,11 @@ class Serving(TriedCalls):
         """Whether what a trace raised may be left to Python, should NumPy not raise it."""
         takes_stages = self.takes_effects and self.contract == "numpy" and self._untaken(args, kwargs) is None
         return takes_stages and call_key(args, kwargs) not in self._raised_nothing and self._watch_again(args, kwargs)
+
+    def _is_known_to_win(self, specialization: Specialization, bound: Bound) -> bool:
+        """Whether another process has seen NumPy clearly slower at such a call, with the same code on the same machine."""
+        known = specialization.known
+        return known is not None and bool(known.wins) and specialization.mark_of_code(bound) in known.wins
 
     def _loses(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -290,6 +287,13 @@ class Serving(TriedCalls):
             )
             times = compare(run, reference, Call("first", args, kwargs), bound, itself)
         if times is None or not times.loses:
+            if (
+                times is not None
+                and times.wins_clearly
+                and self.keeps_traces
+                and (mark := specialization.mark_of_code(bound))
+            ):
+                self._note(specialization, wins=(mark,))
             return False
         reason = f"NumPy takes {times.numpy_ns / 1e3:.1f} us, compiled code {times.compiled_ns / 1e3:.1f} us"
         specialization.run_in_numpy(bound, reason)

@@ -15,7 +15,7 @@ VARIABLES = {
     "TILEWRIGHT_LOGS": "`fallback,guards,passes,schedule,loops,asm`, or `all`: what is logged; `passes` logs each pass and the program after it",
     "TILEWRIGHT_PASSES": "`-NAME,-NAME`: passes of the translator to leave out, to find a wrong one",
     "TILEWRIGHT_DB": "the store of tuned schedules, instead of `$XDG_DATA_HOME/tilewright/tilewright.db`",
-    "TILEWRIGHT_CACHE": "`off`: compiled objects are kept in memory only, not in `$XDG_CACHE_HOME/tilewright`, and traces of `autotune run` nowhere",
+    "TILEWRIGHT_CACHE": "`off`: compiled objects are kept in memory only, not in `$XDG_CACHE_HOME/tilewright`, and traces nowhere",
     "TILEWRIGHT_CACHE_MB": "maximum size of the cache of objects, and of that of traces, 512 each by default",
     "TILEWRIGHT_NUM_THREADS": "threads of a call; `OMP_NUM_THREADS` applies if it is not set",
     "TILEWRIGHT_POOL": "`own` or `openmp`: the thread pool for parallel loops",
@@ -37,8 +37,6 @@ _NUMBERS = ("TILEWRIGHT_CACHE_MB", "TILEWRIGHT_NUM_THREADS", "TILEWRIGHT_POOL_MB
 
 def problems() -> list[str]:
     """Variables whose values mean nothing: they are as good as not set, and somebody meant something."""
-    import difflib  # noqa: PLC0415  (slow to import, and `autotune doctor` asks, no call)
-
     found = []
     if (given := os.environ.get("TILEWRIGHT_CACHE", "")).lower() not in ("", *_OFF, "on", "1", "yes"):
         found.append(
@@ -52,12 +50,11 @@ def problems() -> list[str]:
         if given and not (given.isascii() and given.isdigit() and int(given[:9]) >= least):
             found.append(f"{name} is {given!r}, which is not a whole number of at least {least}: it is ignored")
     for name in sorted(os.environ):
-        if (
-            name.startswith("TILEWRIGHT_")
-            and name not in VARIABLES
-            and (meant := difflib.get_close_matches(name, VARIABLES, 1, 0.9))
-        ):
-            found.append(f"{name} is not a variable of tilewright: it has no effect. Is {meant[0]} meant?")
+        if name.startswith("TILEWRIGHT_") and name not in VARIABLES:
+            import difflib  # noqa: PLC0415  (slow to import)
+
+            if meant := difflib.get_close_matches(name, VARIABLES, 1, 0.9):
+                found.append(f"{name} is not a variable of tilewright: it has no effect. Is {meant[0]} meant?")
     return found
 
 

@@ -6,10 +6,12 @@ none holds comes back to Python, which builds the version that is missing.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +22,13 @@ from .builder import BuildRequest, build, default_schedule, is_built, kept_build
 from .cache import object_cache
 from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
-from .machine import CUDA_DEFAULT
+from .machine import CUDA_DEFAULT, machine_mark
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
 from .program import Program, ScalarArgument, evaluate, holds
 from .signatures import own_signature
 from .stage_shares import StageShare, shares
+from .thread_budget import get_num_threads
 from .trials import Trial
 from .work import SMALL_WORK, is_small, moved_bytes, work_condition, work_of
 from .workload import signature
@@ -39,6 +42,7 @@ _numbers = itertools.count(1)
 if TYPE_CHECKING:
     from .device_profile import Profile
     from .placement import Launches
+    from .trace_cache import OfProgram
 
 
 class Specialization:
@@ -74,8 +78,9 @@ class Specialization:
         self.launches: Launches | None = None  # of the latest call that a version was made for, on a device
         self.variant: dict[str, str] = {}  # choices of a person's, for looking at; schedules name their own
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
-        self.known_sizes: Sequence[Mapping[str, int]] = ()  # of calls that an earlier process has built versions for
-        self.tuned_sizes: Sequence[Mapping[str, int]] = ()  # and schedules that a search found
+        self.trace_key = ""  # of the function's file among those of traces, where it has one
+        self.known: OfProgram | None = None  # what earlier processes have found out of it, and this one
+        self.found_stored: tuple[tuple[str, Any], ...] = ()  # by this process: what is to be kept there of the store
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
         self._later: BuildRequest | None = None  # that is built, or is there, and no version has yet
         self._being_built = ""  # its key
@@ -196,7 +201,7 @@ class Specialization:
     def _known_request(self, bound: Bound) -> BuildRequest | None:
         """The request of a build that is there, and serves the call: numbers that it counts with are other ones now. Arrays are
         of such sizes as they were: code for small ones serves large ones, and not well."""
-        for sizes in self.known_sizes:
+        for sizes in self.known.sizes if self.known is not None else ():
             is_alike = sizes.keys() == bound.sizes.keys() and all(
                 short_or_magnitude(size) == short_or_magnitude(bound.sizes[name])
                 for name, size in sizes.items()
@@ -247,6 +252,16 @@ class Specialization:
             logs.guards.debug("%s: version %s requires %s", self.signature, version.label, ", ".join(version.requires))
             return version
 
+    def mark_of_code(self, bound: Bound) -> str:
+        """Of the version that runs a call, of about how large that is, and of the machine: what was measured there holds for
+        another process's. "" where another thread has withdrawn it."""
+        version = next((version for version in self.versions if version.fits(bound)), None)
+        if version is None:
+            return ""
+        sizes = sorted((name, short_or_magnitude(size)) for name, size in bound.sizes.items())
+        parts = [version.label, version.build.schedule, version.build.isa, get_num_threads(), sizes, machine_mark()]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
     def add_partials(self, bound: Bound) -> bool:
         """For a call of more elements than kernels can index that reduces rows: build what it runs by. Whether anything
         was built."""
@@ -276,7 +291,10 @@ class Specialization:
 
     def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:
         """Check a schedule, compile it and put it before all other versions. Raises ScheduleError."""
-        canonical = self.check_schedule(text, file)
+        self.set_canonical_schedule(self.check_schedule(text, file), bound, label=label)
+
+    def set_canonical_schedule(self, canonical: str, bound: Bound, *, label: str) -> None:
+        """Likewise, of what check_schedule() has given."""
         made = build(self._kept_request(self.request(bound, schedule=canonical)))
         # A person decides for all sizes; what was measured at one magnitude says nothing about the other.
         any_size = label == "by hand" or bound.on_device
@@ -287,7 +305,7 @@ class Specialization:
     def _kept_request(self, request: BuildRequest) -> BuildRequest:
         """The request, or that of a build that is there, for other sizes: a schedule that is given is the same for all."""
         if not object_cache().has(request.key()):
-            for sizes in self.tuned_sizes:
+            for sizes in self.known.tuned if self.known is not None else ():
                 if object_cache().has((known := replace(request, sizes=sizes)).key()):
                     return known
         return request

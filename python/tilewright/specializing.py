@@ -29,9 +29,10 @@ from .signatures import own_signature, parts_of, takes_out
 from .specialization import Specialization
 from .symbolic.stages import ON_DEVICE, ONLY_KERNELS, Untaken, functions_of
 from .trials import Trial
-from .work import is_one_library_call, is_small
+from .work import is_one_library_call, is_small, know_work, work_of
 
 if TYPE_CHECKING:
+    from .figures import Figures
     from .guards import Path as Steps
     from .trace.traced import Traced
     from .trace_cache import Known
@@ -213,9 +214,10 @@ class Specializing(_face.Dispatcher):
         specialization.example = bound.without_data()
         specialization.function = self
         if self.keeps_traces:
-            sizes = self._known_traces(untaken).sizes
-            specialization.known_sizes = sizes.get(traced.digest, [])
-            specialization.tuned_sizes = sizes.get(_tuned(traced), [])
+            specialization.trace_key = self._trace_key(untaken)
+            specialization.known = self._known_traces(untaken).programs.get(traced.digest)
+            if specialization.known is not None:
+                know_work(program, specialization.known.work)
         if not bound.on_device and is_one_library_call(program) and not is_small(program, bound):
             specialization.run_in_numpy(bound, "it is a single BLAS call, which NumPy makes too", at_any_size=True)
         if (path := settings.store_path(self._db)) is not None and os.path.exists(path):
@@ -232,6 +234,7 @@ class Specializing(_face.Dispatcher):
         """The trace of such a call that another process has kept."""
         if not self.keeps_traces:
             return None
+        forks.check_compiler()  # before anything is imported: a lock of that may be lost too
         return next((one for one in self._known_traces(untaken).traces if one.matches(args, kwargs)), None)
 
     def _known_traces(self, untaken: Untaken | None) -> Known:
@@ -291,13 +294,23 @@ class Specializing(_face.Dispatcher):
         return error
 
     def _use_stored(self, specialization: Specialization, bound: Bound) -> None:
-        from .stored import stored_schedule  # noqa: PLC0415  (without a store nothing needs it)
+        from .stored import Stored, mark_of, stored_schedule  # noqa: PLC0415  (without a store nothing needs it)
 
-        found = stored_schedule(specialization, bound, settings.store_path(self._db))
+        path = settings.store_path(self._db)
+        # What an earlier process has read there is true while nothing is written into it; to read it takes the compiler.
+        mark = mark_of(path, specialization, bound) if self.keeps_traces and not bound.on_device else ""
+        known = dict(specialization.known.stored) if specialization.known is not None else {}
+        is_known = bool(mark) and mark in known
+        found = stored_schedule(specialization, bound, path) if not is_known else known[mark] and Stored(*known[mark])
         if found is None:
+            if mark and not is_known:
+                specialization.found_stored = ((mark, None),)
             return
         try:
-            specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
+            text = found.schedule if is_known else specialization.check_schedule(found.schedule, "store")
+            specialization.set_canonical_schedule(text, bound, label="tuned")
+            if mark and not is_known:
+                specialization.found_stored = ((mark, (text, found.evidence)),)
             specialization.evidence = found.evidence
             specialization.lead_is_new = True
         except Error as error:  # from an older release, say
@@ -310,8 +323,9 @@ class Specializing(_face.Dispatcher):
             before = specialization.versions
             if is_new and not specialization.fits(bound):
                 specialization.add_version(bound)
-                if self.keeps_traces and not bound.on_device and dict(bound.sizes) not in specialization.known_sizes:
-                    self._note_built(specialization, bound)
+                self._note_built(specialization, bound)
+            elif specialization.found_stored:
+                self._note_built(specialization, bound)
             if specialization.add_partials(bound) or specialization.versions is not before:
                 cannot_repeat = not specialization.traced.may_be_repeated
                 if is_new and cannot_repeat and self.compares and not bound.on_device:
@@ -319,22 +333,40 @@ class Specializing(_face.Dispatcher):
                 self._publish(specialization)
         return is_new
 
-    def keep_tuned(self, specialization: Specialization, python_ns: float) -> str:
+    def keep_tuned(self, specialization: Specialization, figures: Figures) -> str:
         """Functions of `autotune run` take such calls from the first one on as this one was tuned: the trace is kept, for which
-        sizes its best schedule is built, and what Python takes. Why it cannot be kept, or ""."""
+        sizes its best schedule is built, what Python takes, and whether a comparison would be in vain. Why it cannot be kept,
+        or ""."""
         from . import trace_cache  # noqa: PLC0415
 
         assert specialization.example is not None
         key = trace_cache.key_of(self.__wrapped__, (self.contract, None, True))  # type: ignore[arg-type]
-        why_not = trace_cache.keep(key, _of_compiled_ones(specialization.traced), self.__wrapped__)
+        traced, example = specialization.traced, specialization.example.without_data()
+        why_not = trace_cache.keep(key, _of_compiled_ones(traced), self.__wrapped__)
         if not why_not:
-            trace_cache.note_built(key, _tuned(specialization.traced), specialization.example.sizes, python_ns)
+            wins = (specialization.mark_of_code(example),) if figures.wins_clearly else ()
+            found = trace_cache.OfProgram(
+                tuned=(dict(example.sizes),), work=work_of(specialization.program), wins=tuple(filter(None, wins))
+            )
+            trace_cache.note(key, traced.digest, found, figures.numpy_ns)
         return why_not
 
     def _note_built(self, specialization: Specialization, bound: Bound) -> None:
+        """Later processes find that code, whatever sizes they ask for that it serves, and need no compiler for what is asked
+        of it around that."""
+        if not self.keeps_traces or bound.on_device:
+            return
+        known, stored, specialization.found_stored = specialization.known, specialization.found_stored, ()
+        if known is not None and dict(bound.sizes) in known.sizes and known.work and not stored:
+            return
+        self._note(specialization, sizes=(dict(bound.sizes),), work=work_of(specialization.program), stored=stored)
+
+    def _note(self, specialization: Specialization, **found: Any) -> None:
         from . import trace_cache  # noqa: PLC0415
 
-        trace_cache.note_built(self._trace_key(None), specialization.traced.digest, bound.sizes, self.mean_python_ns)
+        digest, more = specialization.traced.digest, trace_cache.OfProgram(**found)
+        specialization.known = (specialization.known or trace_cache.OfProgram()).with_more(more)
+        trace_cache.note(specialization.trace_key, digest, more, self.mean_python_ns)
 
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""
@@ -416,11 +448,6 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
         (p.name, p.kind.name.lower(), _face.MISSING if p.default is p.empty else p.default)
         for p in own_signature(function).parameters.values()
     ]
-
-
-def _tuned(traced: Traced) -> str:
-    """Under which trace_cache.py has the sizes that tuned schedules of a program are built for."""
-    return f"tuned {traced.digest}"
 
 
 def _of_compiled_ones(traced: Traced) -> Traced:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from .light_dataclass import dataclass
 from .symbolic.stages import Stage
 
 _OURS = "tilewright."  # what begins and ends a call

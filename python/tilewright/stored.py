@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import logs
 from .binding import Bound
+from .light_dataclass import dataclass
+from .machine import machine_mark
 from .native import compiler
+from .stored_names import mark_of_store
 from .workload import Workload
 
 if TYPE_CHECKING:
@@ -37,6 +41,17 @@ def workload_of(specialization: Specialization, bound: Bound) -> Workload:
         isa,
         str(machine.get("fingerprint", "")),
     )
+
+
+def mark_of(path: Path | None, specialization: Specialization, bound: Bound) -> str:
+    """Of a store as it is, and of what a call asks it for on the host: the same mark, the same answer. "" where there is no store."""
+    states = mark_of_store(path) if path is not None else []
+    if not states:
+        return ""
+    traced, isa = specialization.traced, specialization.isa
+    sizes, layouts = sorted(bound.sizes.items()), sorted(bound.layouts.items())
+    asked = [str(path), states, machine_mark(), traced.digest, layouts, sizes, specialization.contract, isa]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
 def stored_schedule(specialization: Specialization, bound: Bound, path: Path | None) -> Stored | None:

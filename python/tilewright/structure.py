@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .light_dataclass import dataclass
 from .own_attributes import attributes_of, hold, slots_of
 
 # The kind of a leaf that a plan gives as a number, and the function as an array.

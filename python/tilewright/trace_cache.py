@@ -15,33 +15,35 @@ import importlib
 import io
 import itertools
 import json
+import os
 import pickle
 import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from . import settings
 from .cache import FileCache, folder_of, sealed, unsealed
-from .guards import PythonGuard
+from .guards import GETTERS, PythonGuard
 from .guards import Same as ItsIdentity
 from .native import compiler_identity
 from .originals import original_of
+from .pure_functions import PureFunction
 from .structure import Again, Changed, Itself, Made, Named, ViewSteps
 from .symbolic.stages import Stage
 
 if TYPE_CHECKING:
     from .trace.traced import Traced
 
-_MAGIC = b"tilewright-traces 1\n"
-_MOST_TRACES, _MOST_SIZES = 8, 6  # of a function; of a program
+_MAGIC = b"tilewright-traces 2\n"
+_MOST_TRACES, _MOST_SIZES = 8, 6  # of a function; of what is found out of a program, each
 _MOST_ARRAY_BYTES = 1 << 20  # of an array that a trace holds
 
 
@@ -65,9 +67,18 @@ def key_of(function: Any, options: object) -> str:
 @lru_cache(maxsize=1)
 def _identity() -> str:
     """What makes traces: this tilewright, down to its files' times (it may be worked on), with this Python and this NumPy."""
-    folder = Path(__file__).parent
-    files = sorted((str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in folder.rglob("*.py"))
+    files = sorted(_sources_in(os.path.dirname(__file__)))
     return f"{compiler_identity()} {sys.version} {np.__version__} {np.__file__} {_hashed(files)}"
+
+
+def _sources_in(folder: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for one in entries:
+            if one.name.endswith(".py"):
+                state = one.stat()
+                yield one.path, state.st_size, state.st_mtime_ns
+            elif one.name != "__pycache__" and one.is_dir(follow_symlinks=False):
+                yield from _sources_in(one.path)
 
 
 def _hashed(value: object) -> str:
@@ -90,6 +101,8 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
         )  # fmt: skip
     if isinstance(value, (staticmethod, classmethod)):
         return type(value).__name__, _parts_of(original_of(value.__func__), around)
+    if isinstance(value, PureFunction):
+        return "stage", _parts_of(original_of(value.__wrapped__), around)
     if isinstance(value, property):
         return [_parts_of(original_of(one), around) for one in (value.fget, value.fset, value.fdel)]
     if isinstance(value, type):
@@ -173,7 +186,7 @@ def _names_of(value: Any, modules: Sequence[str], memo: _Memo) -> tuple[str, ...
         if module is None:
             raise _NotKept(f"the code of {value.co_qualname}")
         found = ("code", module, value.co_qualname, memo.digest_of(value))
-    elif isinstance(value, (types.FunctionType, type)):
+    elif isinstance(value, (types.FunctionType, type, PureFunction)):
         module, name = _OF_INTERPRETER.get(value) or (value.__module__, value.__qualname__)
         found = ("made", module, name, memo.digest_of(value))
     elif isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (np.ufunc, type)):
@@ -236,9 +249,9 @@ def _behind(value: Any) -> Iterator[Any]:
         value = original_of(value.__func__)
     if isinstance(value, property):
         yield from (original_of(one) for one in (value.fget, value.fset, value.fdel) if one is not None)
-    while isinstance(value, (types.FunctionType, type)):
+    while isinstance(value, (types.FunctionType, type, PureFunction)):
         yield value
-        value = getattr(value, "__wrapped__", None) if isinstance(value, types.FunctionType) else None
+        value = None if isinstance(value, type) else original_of(getattr(value, "__wrapped__", None))
 
 
 def _modules_of(file: str) -> list[str]:
@@ -258,7 +271,9 @@ def _codes_in(module: str) -> list[types.CodeType]:
         elif isinstance(value, type) and value.__module__ == module:
             pending += [one for one in vars(value).values() if not isinstance(one, type)]
         else:
-            pending += [one.__code__ for one in _behind(value) if isinstance(one, types.FunctionType)]
+            for one in _behind(value):
+                if isinstance(one, types.FunctionType):
+                    pending += [one.__code__, *(one.__defaults__ or ()), *(one.__kwdefaults__ or {}).values()]
     return list(found.values())
 
 
@@ -278,6 +293,8 @@ def _own_classes() -> tuple[type, ...]:
 
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 _FROM_NUMPY = ("numpy", "numpy._core.multiarray", "numpy.core.multiarray", "numpy._core.numeric", "numpy.core.numeric")
+_IN_PARTS = (np.generic, np.dtype, pickle.PickleBuffer)
+_GETTERS = [one.__name__ for one in GETTERS]
 _BUILTINS = ("complex", "slice", "range", "set", "frozenset", "Ellipsis")
 
 
@@ -289,7 +306,7 @@ class _Writer(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> Any:
         kind = type(obj)
-        if kind in (*_PLAIN, *_CONTAINERS, pickle.PickleBuffer) or isinstance(obj, (np.generic, np.dtype)):
+        if kind in _PLAIN or kind in _CONTAINERS or kind in GETTERS or isinstance(obj, _IN_PARTS):
             return None
         if obj is self._function or obj is self._function.__code__:
             return ("itself", obj is not self._function)
@@ -331,6 +348,8 @@ class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in self._own:
             return self._own[module, name]
+        if module == "operator" and name in _GETTERS:
+            return super().find_class(module, name)
         if module in _FROM_NUMPY or module == "numpy.dtypes" or (module == "builtins" and name in _BUILTINS):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"{module}.{name}")
@@ -354,21 +373,47 @@ def _decoded(data: bytes, function: Any, memo: _Memo) -> Traced | None:
 # ---- the files --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What is known of a function: the traces of its latest calls, as bytes; the sizes that their programs were built for, by the
-    programs' digests; what Python took for a call, or 0; and why it is better left to Python, or "", which holds as long as its file
+class OfProgram(NamedTuple):
+    """What processes found out of a program, each the latest first: the sizes that it was built for, under the default schedule and under
+    those that a search has found; how much work a call is, as
+    work_of() says it; marks of versions and calls at which NumPy was clearly slower; what a store had of a call, by a mark of both:
+    a schedule and its evidence, or None."""
+
+    sizes: tuple[dict[str, int], ...] = ()
+    tuned: tuple[dict[str, int], ...] = ()
+    work: str = ""
+    wins: tuple[str, ...] = ()
+    stored: tuple[tuple[str, Any], ...] = ()
+
+    def with_more(self, other: OfProgram) -> OfProgram:
+        """This, and what another process has found."""
+
+        def joined(newer: tuple[Any, ...], older: tuple[Any, ...]) -> tuple[Any, ...]:
+            return (*newer, *(one for one in older if one not in newer))[:_MOST_SIZES]
+
+        stored = joined(other.stored, tuple(one for one in self.stored if one[0] not in dict(other.stored)))
+        return OfProgram(
+            joined(other.sizes, self.sizes), joined(other.tuned, self.tuned), other.work or self.work,
+            joined(other.wins, self.wins), stored,
+        )  # fmt: skip
+
+
+class Kept(NamedTuple):
+    """What is known of a function: the traces of its latest calls, as bytes; what is known of their programs, by the programs'
+    digests; what Python took for a call, or 0; and why it is better left to Python, or "", which holds as long as its file
     is the same."""
 
     traces: tuple[bytes, ...] = ()
     left_alone: str = ""
     file_digest: str = ""
-    sizes: dict[str, list[dict[str, int]]] = field(default_factory=dict)
+    programs: Mapping[str, OfProgram] = types.MappingProxyType({})
     python_ns: float = 0.0
 
 
 def keep(key: str, traced: Traced, function: Any) -> str:
     """Keep a trace for later processes; why it cannot be, or ""."""
+    if not settings.cache_enabled():
+        return "the cache is off"
     try:
         data = _encoded(traced, function)
     except Exception as error:  # noqa: BLE001  (objects of the script's are asked for their names, and may raise anything)
@@ -376,7 +421,7 @@ def keep(key: str, traced: Traced, function: Any) -> str:
 
     def with_it(known: Kept) -> Kept:
         others = [one for one in known.traces if one != data]
-        return replace(known, traces=(data, *others)[:_MOST_TRACES], left_alone="")
+        return known._replace(traces=(data, *others)[:_MOST_TRACES], left_alone="")
 
     return "" if _change(key, with_it) else "the cache cannot be written"
 
@@ -384,22 +429,21 @@ def keep(key: str, traced: Traced, function: Any) -> str:
 def leave_alone(key: str, function: Any, why: str) -> None:
     """Later processes need not try to compile a function that this one gave up."""
     digest = _file_digest(function)
-    _change(key, lambda known: replace(known, left_alone=why, file_digest=digest))
+    _change(key, lambda known: known._replace(left_alone=why, file_digest=digest))
 
 
-def note_built(key: str, digest: str, sizes: Mapping[str, int], python_ns: float = 0.0) -> None:
-    """A program was built for calls of such sizes: later processes find that code, whatever sizes they ask for that it serves.
-    `python_ns`: what Python takes for a call, where that is known."""
+def note(key: str, digest: str, found: OfProgram, python_ns: float = 0.0) -> None:
+    """Something was found out of a program of the function's. `python_ns`: what Python takes for a call, where that is known."""
 
-    def with_them(known: Kept) -> Kept:
-        others = [one for one in known.sizes.get(digest, []) if one != sizes]
-        programs = {one: of for one, of in known.sizes.items() if one != digest}
+    def with_it(known: Kept) -> Kept:
+        programs = {one: of for one, of in known.programs.items() if one != digest}
         while len(programs) >= _MOST_TRACES:
             del programs[next(iter(programs))]
-        sizes_of = {**programs, digest: [{**sizes}, *others][:_MOST_SIZES]}
-        return replace(known, sizes=sizes_of, python_ns=python_ns or known.python_ns)
+        programs[digest] = known.programs.get(digest, OfProgram()).with_more(found)
+        return known._replace(programs=programs, python_ns=python_ns or known.python_ns)
 
-    _change(key, with_them)
+    if settings.cache_enabled():
+        _change(key, with_it)
 
 
 def _file_digest(function: Any) -> str:
@@ -415,13 +459,12 @@ def _change(key: str, changed: Callable[[Kept], Kept]) -> bool:
         return cache.store(key, changed(cache.load(key) or Kept()))
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     """The traces that are kept of a function, as far as this process has what they speak of, and the rest of a Kept."""
 
     traces: list[Traced]
     left_alone: str
-    sizes: Mapping[str, list[dict[str, int]]]
+    programs: Mapping[str, OfProgram]
     python_ns: float
 
 
@@ -431,7 +474,7 @@ def known(key: str, function: Any) -> Known:
     why = found.left_alone if digest and found.file_digest == digest else ""
     memo = _Memo()
     traces = [one for data in found.traces if (one := _decoded(data, function, memo)) is not None]
-    return Known(traces, why, found.sizes, found.python_ns)
+    return Known(traces, why, found.programs, found.python_ns)
 
 
 class TraceCache(FileCache[Kept]):
@@ -441,7 +484,8 @@ class TraceCache(FileCache[Kept]):
 
     @staticmethod
     def encoded(value: Kept) -> bytes:
-        head = {**vars(value), "traces": list(map(len, value.traces))}
+        programs = {digest: of._asdict() for digest, of in value.programs.items()}
+        head = {**value._asdict(), "traces": list(map(len, value.traces)), "programs": programs}
         return sealed(_MAGIC, json.dumps(head).encode() + b"\n" + b"".join(value.traces))
 
     @staticmethod
@@ -451,8 +495,14 @@ class TraceCache(FileCache[Kept]):
             return None
         line, _, traces = rest.partition(b"\n")
         head = json.loads(line)
-        ends = itertools.accumulate(head["traces"], initial=0)
-        return Kept(**{**head, "traces": tuple(traces[begin:end] for begin, end in itertools.pairwise(ends))})
+        ends = itertools.accumulate(head.pop("traces"), initial=0)
+        programs = {digest: _of_program(**of) for digest, of in head.pop("programs").items()}
+        parts = tuple(traces[begin:end] for begin, end in itertools.pairwise(ends))
+        return Kept(parts, programs=programs, **head)
+
+
+def _of_program(sizes: Any, tuned: Any, work: str, wins: Any, stored: Any) -> OfProgram:
+    return OfProgram(tuple(sizes), tuple(tuned), work, tuple(wins), tuple((mark, found) for mark, found in stored))
 
 
 def _cache() -> TraceCache:

@@ -3,8 +3,10 @@ and by the other in turn."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from .light_dataclass import dataclass
 
 _TRIED = 3  # calls of each side, where none may be made twice
 # Short calls cost next to nothing, and another process that has the core for a turn takes longer than they do.

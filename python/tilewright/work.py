@@ -26,11 +26,22 @@ def is_small(program: Program, bound: Bound) -> bool:
     return evaluate(work_of(program), bound.sizes) < SMALL_WORK
 
 
+_told: dict[Program, str] = {}  # by whoever asked another process's compiler
+
+
+def know_work(program: Program, text: str) -> None:
+    """What work_of() has said of the program in another process: this one need not load the compiler for that."""
+    if text:
+        _told[program] = text
+
+
 @lru_cache(maxsize=256)
 def work_of(program: Program) -> str:
     """A size expression for the element operations of a call. Loops that run inside of their elements count with their
     iterations, where these are known before the call; the iterations of others are calls of kernels, each of which is small
     or large by itself."""
+    if told := _told.pop(program, ""):
+        return told
     loops = compiler().loops(program.text, {}) if program.has_loops else []
     of_data = {one.name for operation in program.operations for one in operation.results if one.dtype == "size"}
     iterations = [text for loop in loops if (text := _iterations_of(loop)) and of_data.isdisjoint(_NAMES.findall(text))]
@@ -66,6 +77,8 @@ def is_one_library_call(program: Program) -> bool:
     """A matrix product and nothing else: NumPy's own call to BLAS cannot be beaten by another call to it.
 
     Of stacks NumPy calls it for one matrix after the other, small ones too: that can be."""
+    if "matmul" not in program.text:  # to read all of a long one takes milliseconds
+        return False
     work = [value for value in program.values if value.operation not in VIEWS | {"const"}]
     # Of booleans NumPy stops at the first true term, which no schedule of ours does.
     is_product = len(work) == 1 and work[0].operation == "matmul" and len(work[0].shape) == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
+from .light_dataclass import dataclass
 from .program import Program, ScalarArgument, Value
 
 FORMAT = 1

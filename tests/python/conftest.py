@@ -29,6 +29,12 @@ def compiled_whatever_it_costs(request: pytest.FixtureRequest, monkeypatch: pyte
 
 
 @pytest.fixture(autouse=True)
+def each_call_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test of what is followed would find what another one has kept. Those of traces on disk run processes of their own."""
+    monkeypatch.setattr(JitFunction, "keeps_traces", False)
+
+
+@pytest.fixture(autouse=True)
 def builds_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is compiled is there at the call that needs it, however slow the machine is."""
     monkeypatch.setattr(later_builds, "PATIENCE_S", math.inf)

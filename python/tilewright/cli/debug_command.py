@@ -12,13 +12,13 @@ import typer
 from .. import settings
 from ..debug.calls import InUse, check_device_is_here, debug_call
 from ..debug.dump import check_folder
-from ..debug.report import Report
+from ..debug.report import DIFFERS, Report
 from ..decorator import CONTRACTS, DEBUG_LIMIT
 from ..machine import targets_of
 from ..quantities import parse_duration_s
 from ..record.choose import WORKLOADS
 from ..stored import stored_schedule
-from .exit_codes import DIFFERS, OK
+from .exit_codes import OK
 from .parse import check_one_of, script_of, targets, text_file, usage_errors
 from .session import Prepared, Request, bound_of, placed_calls
 

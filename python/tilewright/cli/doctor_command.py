@@ -107,6 +107,7 @@ def _end_to_end() -> str:
     from ..decorator import JitFunction
 
     function = JitFunction(_probe, strict=True)
+    function.keeps_traces = False  # to follow is what is tried, too
     data = np.arange(100_000, dtype=np.float64)
     start = time.perf_counter()
     result = function(data)

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-from ..debug.report import DIFFERS
-
 OK, SCRIPT_RAISED, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
-__all__ = ["DIFFERS", "INTERRUPTED", "OK", "PARTIAL", "SCRIPT_RAISED", "USAGE"]
+__all__ = ["INTERRUPTED", "OK", "PARTIAL", "SCRIPT_RAISED", "USAGE"]

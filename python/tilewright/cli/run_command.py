@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .. import settings
 from ..script import START, Script, ScriptStopped, check_script
+from ..stored_names import known_names
 from . import script_arguments
 from .exit_codes import SCRIPT_RAISED
 
@@ -44,7 +45,11 @@ def main(arguments: list[str]) -> int:
 
 def _options(own: list[str], passed: list[str]) -> tuple[argparse.Namespace, Script]:
     parser = argparse.ArgumentParser(
-        "autotune run", "autotune run [OPTIONS] SCRIPT [-- ARGUMENTS]", _ABOUT, allow_abbrev=False
+        "autotune run",
+        "autotune run [OPTIONS] SCRIPT [-- ARGUMENTS]",
+        _ABOUT,
+        allow_abbrev=False,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, width=_columns()),  # else it imports shutil to ask
     )
     parser.add_argument("script", nargs="*", type=Path, help="A script.")
     parser.add_argument("-m", dest="module", help="Run a module, as `python -m` does.")
@@ -68,10 +73,22 @@ def _tuned_names(store: Path | None) -> list[str]:
     """The functions with stored schedules: a script without such functions needs no tilewright in its process."""
     if store is None or not os.path.exists(store):
         return []
-    from ..native import compiler  # noqa: PLC0415  (slow to load)
 
-    rows = compiler().Store(str(store)).list()
-    return sorted({str(row["workload"]["function"]) for row in rows if row["record"] is not None})
+    def read() -> list[str]:
+        from ..native import compiler  # noqa: PLC0415  (slow to load)
+
+        rows = compiler().Store(str(store)).list()
+        return sorted({str(row["workload"]["function"]) for row in rows if row["record"] is not None})
+
+    return known_names(store, read)
+
+
+def _columns() -> int:
+    """As argparse finds them out for its help."""
+    given = os.environ.get("COLUMNS", "")
+    with suppress(OSError, ValueError, AttributeError):
+        return (int(given) if given.isdigit() and int(given) else os.get_terminal_size(sys.__stdout__.fileno())[0]) - 2  # type: ignore[union-attr]
+    return 78
 
 
 def _command(report: str, mode: str, names: list[str], script: Script) -> list[str]:
@@ -82,6 +99,8 @@ def _command(report: str, mode: str, names: list[str], script: Script) -> list[s
 def _as_it_is(script: Script, names: list[str], environment: dict[str, str]) -> tuple[int, dict[str, Any] | None]:
     """Its exit code, and what was seen of a run without us, which shows nothing to anybody; None where it ends without
     Python's end (os._exit())."""
+    import subprocess  # noqa: PLC0415  (slow to import, for `--before` alone)
+
     read, write = os.pipe()
     nothing = subprocess.DEVNULL
     with subprocess.Popen(

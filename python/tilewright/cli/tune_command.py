@@ -288,7 +288,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             results.append((one, result))
             if result.complete:
                 right.add(on_device)
-                if not on_device and (why := one.function.keep_tuned(one.specialization, result.numpy_ns)):
+                if not on_device and (why := one.function.keep_tuned(one.specialization, result.figures)):
                     progress.warn(
                         f"{one.function.__name__}: `autotune run` follows it anew: its trace cannot be kept ({why})"
                     )

@@ -19,11 +19,12 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import clamped_position, value_of_int
 from ..symbolic.run_numbers import RunScalar

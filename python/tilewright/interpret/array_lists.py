@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from collections.abc import Sequence as Arguments
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..ops import call_numpy
 from ..ops.held_by_stages import held_items
 from ..ops.python_numbers import number_of_the_run

@@ -6,11 +6,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from ..errors import TraceError
+from ..light_dataclass import dataclass
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Block, Value
 from ..symbolic.known import is_known, known_value

@@ -13,13 +13,13 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._face import Dispatcher as JIT
 from ..errors import TraceError
+from ..light_dataclass import dataclass
 from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.callees.draws import DRAWS
 from ..ops.reductions import reduce_ufunc

@@ -9,11 +9,12 @@ import itertools
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..own_attributes import attributes_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed

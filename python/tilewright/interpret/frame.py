@@ -7,12 +7,12 @@ import copy
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NoReturn
 
 from ..errors import TraceError
+from ..light_dataclass import dataclass
 from .source import DEFINITIONS, FunctionNode, inside
 
 

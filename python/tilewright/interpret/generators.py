@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..ops.creation import sizes_of_shape
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray

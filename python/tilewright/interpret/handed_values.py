@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from .inner_objects import is_users_class
 from .queues_handed import Filled, Queue, QueueHanded, handed_queue, room_for, types_of, waits_for_items
 from .rows_handed import ITEMS, ROWS_OF_ARRAYS, RowsHanded, are_apart, rows_of

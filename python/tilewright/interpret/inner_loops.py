@@ -7,10 +7,10 @@ import ast
 import copy
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..light_dataclass import dataclass
 from ..taken_ways import Site
 from .handed_values import Handed, Uses, is_of_its_kind, is_plain, write_back
 from .loops_anew import written_anew

@@ -7,9 +7,9 @@ import ast
 import copy
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ..light_dataclass import dataclass
 from .handed_values import Uses
 from .queues_handed import QueueAnew, QueueHanded, taken_by
 from .rows_handed import RowsHanded

@@ -9,12 +9,12 @@ import itertools
 import types
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ..light_dataclass import dataclass
 from ..own_frames import part_name
 from ..taken_ways import Site
-from .source import DEFINITIONS, FUTURE, inside, is_private, site_of, source_of
+from .source import DEFINITIONS, FUTURE, children, inside, is_private, site_of, source_of, walk
 
 RETURNED = "return"  # what comes out where they return; no variable is called so
 _LOCALS, _PICK = "__tilewright_locals__", "__tilewright_pick__"
@@ -137,7 +137,7 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     ]
     needed |= {name for one in functions for name in loads(one)}
     needed |= set(getattr(function, _GIVES, ()))
-    if {item.id for one in node.body for item in ast.walk(one) if isinstance(item, ast.Name)} & _ALL_VARIABLES:
+    if {item.id for one in node.body for item in walk(one) if isinstance(item, ast.Name)} & _ALL_VARIABLES:
         needed |= set(own)
     begin = site_of(statements[0])[:2]
     named = set(map(id, _functions_given(node.body, list(own)))) if block is not node.body else set()
@@ -180,13 +180,13 @@ def has_private_names(function: types.FunctionType, node: ast.AST) -> bool:
     path = function.__code__.co_qualname.split(".")
     if not any(here != "<locals>" != behind for here, behind in itertools.pairwise(path)):
         return False
-    items = (item for item in ast.walk(node) if item is not node)
+    items = (item for item in walk(node) if item is not node)
     names = (getattr(item, field, None) for item in items for field in ("id", "attr", "arg", "name"))
     return any(isinstance(name, str) and is_private(name) for name in names)
 
 
 def _stands_alone(statements: Sequence[ast.stmt]) -> bool:
-    items = [item for one in statements for item in ast.walk(one)]
+    items = [item for one in statements for item in walk(one)]
     if any(isinstance(item, _NOT_OUTLINED) for item in items):
         return False
     silencing = {id(item) for one in items if isinstance(one, ast.With) for item in _silencing(one)}
@@ -223,7 +223,7 @@ def _is_record(keyword: ast.keyword) -> bool:
 
 def _records_warnings(statements: Sequence[ast.stmt]) -> bool:
     """Whether what they call has to warn, or to raise, as in NumPy."""
-    items = [item for one in statements for item in ast.walk(one)]
+    items = [item for one in statements for item in walk(one)]
     raises = [
         one.value
         for item in items
@@ -245,8 +245,8 @@ def _is_literal(node: ast.expr, values: Sequence[str]) -> bool:
 def names_variables(node: ast.FunctionDef) -> bool:
     """Whether a function sets variables that are not its own, deletes some, or may read them in ways that its text does not
     say."""
-    names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
-    items = [item for item in ast.walk(node) if isinstance(item, (ast.Global, ast.Nonlocal, ast.Delete))]
+    names = {item.id for item in walk(node) if isinstance(item, ast.Name)}
+    items = [item for item in walk(node) if isinstance(item, (ast.Global, ast.Nonlocal, ast.Delete))]
     # Statements as a function delete what they were handed unset.
     deleted = {
         part.id for item in items if isinstance(item, ast.Delete) for part in item.targets if isinstance(part, ast.Name)
@@ -263,7 +263,7 @@ def leaves_a_loop(node: ast.AST) -> bool:
         return False
     if isinstance(node, (ast.For, ast.While)):
         return any(map(leaves_a_loop, node.orelse))
-    return any(map(leaves_a_loop, ast.iter_child_nodes(node)))
+    return any(map(leaves_a_loop, children(node)))
 
 
 def stores(statements: Iterable[ast.stmt]) -> set[str]:
@@ -272,7 +272,7 @@ def stores(statements: Iterable[ast.stmt]) -> set[str]:
     of_comprehensions: set[ast.AST] = set()
     for item in inside(statements, *DEFINITIONS, ast.Lambda):
         if isinstance(item, ast.comprehension):
-            of_comprehensions.update(ast.walk(item.target))
+            of_comprehensions.update(walk(item.target))
         elif isinstance(item, DEFINITIONS):
             found.add(item.name)
         elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
@@ -287,19 +287,21 @@ def stores(statements: Iterable[ast.stmt]) -> set[str]:
 
 def loads(node: ast.AST | None) -> set[str]:
     """Names that an expression or a simple statement reads, but for those that it binds inside."""
-    if node is None:
-        return set()
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    if node is None or not node._fields or isinstance(node, ast.Constant):
+        return set()
     if isinstance(node, (ast.Lambda, ast.FunctionDef)):
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
-        parameters = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
+        parameters = {item.arg for item in walk(node.args) if isinstance(item, ast.arg)}
         own = parameters | (stores(node.body) if isinstance(node, ast.FunctionDef) else set())
         defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
         return {name for one in body for name in loads(one)} - own | {name for one in defaults for name in loads(one)}
-    found = {name for child in ast.iter_child_nodes(node) for name in loads(child)}
+    found: set[str] = set()
+    for child in children(node):
+        found |= loads(child)
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-        bound = {item.id for one in node.generators for item in ast.walk(one.target) if isinstance(item, ast.Name)}
+        bound = {item.id for one in node.generators for item in walk(one.target) if isinstance(item, ast.Name)}
         return (found - bound) | loads(node.generators[0].iter)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         found.add(node.target.id)
@@ -309,9 +311,9 @@ def loads(node: ast.AST | None) -> set[str]:
 def _loads_outside(node: ast.AST, skipped: set[int]) -> set[str]:
     if id(node) in skipped:
         return set()
-    if not any(isinstance(child, (ast.stmt, ast.ExceptHandler)) for child in ast.iter_child_nodes(node)):
+    if not any(isinstance(child, (ast.stmt, ast.ExceptHandler)) for child in children(node)):
         return loads(node)
-    return {name for child in ast.iter_child_nodes(node) for name in _loads_outside(child, skipped)}
+    return {name for child in children(node) for name in _loads_outside(child, skipped)}
 
 
 def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
@@ -369,7 +371,7 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
             reads(node)
             known |= stores([node]) - {
                 item.target.id
-                for item in ast.walk(node)
+                for item in walk(node)
                 if isinstance(item, ast.NamedExpr) and isinstance(item.target, ast.Name)
             }
     return found

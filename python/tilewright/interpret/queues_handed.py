@@ -9,10 +9,11 @@ import builtins
 import types
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..light_dataclass import dataclass
 
 # By the type of an item: the dtype of the array that holds it, and what the loop makes an element again.
 _TYPES: dict[type, str] = {int: "int", float: "float", np.int64: "numpy.int64", np.float64: "numpy.float64"}

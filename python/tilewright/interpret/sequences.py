@@ -6,12 +6,13 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Arguments
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ..kinds_of_values import LARGEST_INT
+from ..light_dataclass import dataclass
 from ..ops.operands import operand_of
 from ..ops.python_numbers import number_of_the_run
 from ..symbolic import trace_limits

@@ -14,12 +14,13 @@ import abc
 import inspect
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .. import effects
 from ..errors import TraceError
 from ..guards import Path, PythonGuard, path_text
+from ..light_dataclass import dataclass
 from ..originals import original_of
 from ..outside_values import is_of_a_statement, names_in
 from ..own_attributes import attributes_of

@@ -39,6 +39,26 @@ _FOUND: dict[int, tuple[types.CodeType, list[str], FunctionNode | None]] = {}
 _MOST_FOUND, _MOST_MODULES = 8192, 128  # of each some kilobytes, or some megabytes for a long module
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """ast.iter_child_nodes() in a third of its time, which the start of a script is made of."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif type(value) is list:
+            found += [one for one in value if isinstance(one, ast.AST)]
+    return found
+
+
+def walk(node: ast.AST) -> list[ast.AST]:
+    """ast.walk() likewise, in its order."""
+    found = [node]
+    for one in found:  # which grows meanwhile
+        found += children(one)
+    return found
+
+
 def inside(nodes: Iterable[ast.AST], *closed: type[ast.AST]) -> Iterator[ast.AST]:
     """Nodes and what is in them; of nodes of the kinds `closed`, only themselves."""
     pending = list(nodes)
@@ -46,7 +66,7 @@ def inside(nodes: Iterable[ast.AST], *closed: type[ast.AST]) -> Iterator[ast.AST
         item = pending.pop()
         yield item
         if not isinstance(item, closed):
-            pending += ast.iter_child_nodes(item)
+            pending += children(item)
 
 
 @functools.lru_cache(maxsize=16384)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from .. import lent
 from .._face import twins
+from ..light_dataclass import dataclass
 from ..ops.callees.draws import DRAWS, WRITES
 from ..ops.seen_stages import EFFECTS
 from ..ops.stages import Order, add_stage, materialized, write_by_stage

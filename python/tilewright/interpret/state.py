@@ -6,12 +6,13 @@ import ast
 import collections
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ..errors import TraceError
+from ..light_dataclass import dataclass
 from ..own_attributes import attributes_of, hold, let_go
 from ..symbolic.arrays import SymArray
 from ..symbolic.located import LEAVE_IT_OUT, NO_RULE

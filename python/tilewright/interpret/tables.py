@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..kinds_of_values import LARGEST_INT
+from ..light_dataclass import dataclass
 from ..ops import call_numpy
 from ..ops.operands import operand_of, to_value
 from ..ops.python_numbers import number_of_the_run

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..ops.operands import dtype_of, operand_of
 from ..symbolic.number import refuse_kinds
 from ..symbolic.registry import rule

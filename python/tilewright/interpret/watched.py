@@ -9,13 +9,14 @@ import inspect
 import types
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ..callees import watching, watching_effects
 from ..described_results import is_part
 from ..effects import Made, Replay, is_asked, parts_of
 from ..held_elsewhere import only_new_garbage
+from ..light_dataclass import dataclass
 from ..originals import original_of
 from ..pure_functions import is_decided_by_data, is_pure
 from ..taken_ways import Branch, Site, Way, watch_branches

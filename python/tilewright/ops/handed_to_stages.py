@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
 from ..symbolic.number import Symbolic, refuse_kinds

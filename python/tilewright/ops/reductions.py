@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import TraceError
+from ..light_dataclass import dataclass
 from ..operations import REDUCED_BY
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import NEWAXIS, Value

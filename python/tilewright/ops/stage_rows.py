@@ -9,9 +9,9 @@ for what NumPy gives as a view: writes through it would be lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ..light_dataclass import dataclass
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import MOST_ELEMENTS
 from ..symbolic.scalars import SymInt

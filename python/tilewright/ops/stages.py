@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from inspect import BoundArguments, Parameter
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..pure_functions import distribution_of
 from ..symbolic.arrays import SymArray, before_regions
 from ..symbolic.compressed import Compressed

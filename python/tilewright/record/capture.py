@@ -1,7 +1,8 @@
 """Recording calls: time per function, signatures and sizes, and copies of the arguments made before the call.
 
-A function is a candidate when it is called with NumPy arrays, as they are or inside of containers and objects of the user's; one that takes plain numbers and functions and gives back arrays (loops often make their
-own), or numbers after a while, counts where its name is asked for or nothing else is there. Functions of the script (and of modules beside it) are
+A function is a candidate when it is called with NumPy arrays, as they are or inside of containers and objects of the user's, and
+where it stands for a loop of the script's; one that takes plain numbers and functions and gives back arrays, or numbers after a
+while, is a maker. Functions of the script (and of modules beside it) are
 wrapped when their names are bound (observe.py); functions marked @tilewright.jit report through their own dispatch. Not done here:
 choosing what to tune (choose.py).
 """
@@ -16,11 +17,12 @@ import threading
 import time
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..machine import available_memory_bytes
 from ..own_frames import stands_in
 from ..strided_copies import copy_as_it_lies

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..interpret.outlined import leaves_a_loop, loads, read_first, stores
 from ..interpret.plain_matches import with_matches_as_ifs
-from ..interpret.source import DEFINITIONS, inside, made_from, with_spelt_names
+from ..interpret.source import DEFINITIONS, children, inside, made_from, walk, with_spelt_names
 from ..own_frames import is_of_region, part_name
 
 # What an expression in a region may call: these, what the script has from modules of numbers, and methods of arrays and generators.
@@ -164,7 +164,7 @@ def with_regions(tree: ast.Module, prefix: str = REGION) -> Regions:
         return found
     tree.body = _Block(script, "<module>", script.of_loops).visited(tree.body, set(), [])
     for function in script.called_once():
-        given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+        given = {one.arg for one in walk(function.args) if isinstance(one, ast.arg)}
         declared = {
             name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
         }
@@ -182,9 +182,10 @@ class _Script:
     def __init__(self, tree: ast.Module, prefix: str) -> None:
         self.tree, self.prefix = tree, prefix
         self.regions: list[Region] = []
+        nodes = walk(tree)
         self.modules: set[str] = set()  # names of modules of numbers, and of what is imported from those
         self.from_modules: set[str] = set()
-        for one in ast.walk(tree):
+        for one in nodes:
             if isinstance(one, ast.Import):
                 self.modules |= {
                     (alias.asname or alias.name).partition(".")[0]
@@ -193,10 +194,10 @@ class _Script:
                 }
             elif isinstance(one, ast.ImportFrom) and not one.level and (one.module or "").partition(".")[0] in MODULES:
                 self.from_modules |= {alias.asname or alias.name for alias in one.names if alias.name not in NOT_CALLED}
-        self.defined = {one.name for one in ast.walk(tree) if isinstance(one, DEFINITIONS)}
+        self.defined = {one.name for one in nodes if isinstance(one, DEFINITIONS)}
         of_one = {
             id(one.func)
-            for one in ast.walk(tree)
+            for one in nodes
             if isinstance(one, ast.Call) and one.args and _is_named(one.func, ("vars", "dir"))
         }
         self.asks_for_all_names = any(
@@ -205,17 +206,17 @@ class _Script:
             or (isinstance(one, ast.Attribute) and one.attr in _OF_FORMULAS)
             or _reads_as_a_module(one)
             or _runs_a_text(one)
-            for one in ast.walk(tree)
+            for one in nodes
         )
         # What functions read from outside of them, at any time.
         self.read_by_functions = {
-            name for one in ast.walk(tree) if isinstance(one, (*DEFINITIONS, ast.Lambda)) for name in loads(one)
+            name for one in nodes if isinstance(one, (*DEFINITIONS, ast.Lambda)) for name in loads(one)
         }
         self.set_by_functions = {
-            name for one in ast.walk(tree) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
+            name for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
         }
         # Whether those are set is not for a text to say.
-        self.deleted = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Del)}
+        self.deleted = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Del)}
         # What loops at the top level set is handed to their regions; all else is read there as what it is, of the module.
         self.of_loops = {
             name
@@ -228,14 +229,14 @@ class _Script:
         """Functions that the top level calls, outside of loops, and nobody else names."""
         functions = {one.name: one for one in self.tree.body if isinstance(one, ast.FunctionDef)}
         named: dict[str, int] = {}
-        for one in ast.walk(self.tree):
+        for one in walk(self.tree):
             if isinstance(one, ast.Name) and one.id in functions:
                 named[one.id] = named.get(one.id, 0) + 1
         in_loops = {
             id(item)
             for one in inside(self.tree.body, *DEFINITIONS)
             if isinstance(one, (ast.For, ast.While))
-            for item in ast.walk(one)
+            for item in walk(one)
         }
         for one in inside(self.tree.body, *DEFINITIONS, ast.Lambda):
             if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and id(one) not in in_loops:
@@ -268,7 +269,7 @@ def _runs_a_text(node: ast.AST) -> bool:
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     runs = name == "run" and isinstance(function, ast.Attribute) and _is_named(function.value, _RUN_A_TEXT)
-    return runs or (name in _OF_TEXTS and any(_is_text(item) for one in _given(node) for item in ast.walk(one)))
+    return runs or (name in _OF_TEXTS and any(_is_text(item) for one in _given(node) for item in walk(one)))
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
@@ -280,7 +281,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _is_plain(function: ast.FunctionDef) -> bool:
-    items = list(ast.walk(function))
+    items = list(walk(function))
     return not any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in items)
 
 
@@ -413,7 +414,7 @@ class _Block:
             return False  # generators and operators of the script's classes may read them meanwhile, or set them
         if isinstance(node, ast.AnnAssign) and self.around == "<module>":
             return False  # a module keeps its annotations
-        return _is_within_loops(node) and all(self._is_allowed(one) for one in ast.walk(node))
+        return _is_within_loops(node) and all(self._is_allowed(one) for one in walk(node))
 
     def _is_allowed(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Expr):
@@ -446,7 +447,7 @@ class _Block:
 
 def _unset_in(node: ast.AST) -> set[str]:
     """Variables that may be without a value behind it."""
-    items = list(ast.walk(node))
+    items = list(walk(node))
     deleted = {item.id for item in items if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Del)}
     return deleted | {item.name for item in items if isinstance(item, ast.ExceptHandler) and item.name}
 
@@ -459,12 +460,12 @@ def _is_within_loops(node: ast.AST, in_loop: bool = False) -> bool:
         return all(_is_within_loops(one, True) for one in node.body) and all(
             _is_within_loops(one, in_loop) for one in node.orelse
         )
-    return all(_is_within_loops(one, in_loop) for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt))
+    return all(_is_within_loops(one, in_loop) for one in children(node) if isinstance(one, ast.stmt))
 
 
 def _is_of_arrays(statements: Sequence[ast.stmt]) -> bool:
     """Whether there is some work in them, on arrays as far as their text says: that on single numbers is less than a call is."""
-    items = [item for one in statements for item in ast.walk(one)]
+    items = [item for one in statements for item in walk(one)]
     operations = sum(isinstance(item, (ast.BinOp, ast.AugAssign, ast.Call, ast.Compare)) for item in items)
     methods = any(isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) for item in items)
     return operations >= _LEAST_OPERATIONS and (methods or any(isinstance(item, ast.Slice) for item in items))

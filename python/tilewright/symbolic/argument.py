@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
-from .graph import Value
+from ..light_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from .graph import Value
 
 _STEPS_INTO = ("attribute", "item")  # other steps make something of what is there
 

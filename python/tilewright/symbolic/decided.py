@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..errors import TraceError
+from ..light_dataclass import dataclass
 
 
 @dataclass

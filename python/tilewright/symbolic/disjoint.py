@@ -3,8 +3,7 @@ their own by nothing that writes or reads them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..light_dataclass import dataclass
 from ..structure import OF
 from .arrays import SymArray
 from .graph import Slice

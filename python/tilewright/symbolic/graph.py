@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ..light_dataclass import dataclass
 from ..operations import REDUCTIONS, VIEWS, of_kind
 from .sizes import Size
 

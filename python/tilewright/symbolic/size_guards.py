@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ..light_dataclass import dataclass
 from .operators import COMPARE
 from .sizes import Size
 

@@ -11,7 +11,6 @@ import importlib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from .._face import (
     twin,
     twins,
 )
+from ..light_dataclass import dataclass
 from ..pure_functions import PureFunction
 
 # What the sources of stages may call beside `callee` and numpy.

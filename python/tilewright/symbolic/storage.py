@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from ..light_dataclass import dataclass
 from .argument import Argument
 from .graph import WHOLE, Block, NewAxis, Value
 from .sizes import Size

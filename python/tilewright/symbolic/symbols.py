@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from ..light_dataclass import dataclass
 from .before_reshape import BeforeReshape
 from .decided import Decided
 from .graph import BOOL, INT64, Value

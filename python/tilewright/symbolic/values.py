@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import TraceError
+from ..light_dataclass import dataclass
 from . import trace_limits
 from .argument import Argument
 from .before_reshape import BeforeReshape

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TraceError
+from ..light_dataclass import dataclass
 from ..operations import VIEWS
 from ..ops.elementwise import copied
 from ..ops.held_by_stages import held_copy

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ..devices import UnknownDtype, stand_in
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
+from ..light_dataclass import dataclass
 from ..signatures import own_signature
 from ..structure import Changed, ViewSteps
 from ..symbolic.argument import Argument
@@ -38,7 +39,7 @@ class Result:
     view: ViewSteps | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Traced:
     """A traced call. Text as in translator/program_text.md."""
 

@@ -6,7 +6,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,7 @@ from ..interpret.staged_cells import ChangesShape
 from ..interpret.staged_draws import DrawsAreStages, begin
 from ..interpret.staged_lists import StagedList
 from ..interpret.unknown_callees import EffectsAreStages, begin_effects
+from ..light_dataclass import dataclass
 from ..signatures import own_signature
 from ..symbolic.arrays import SymArray
 from ..symbolic.decided import Decided

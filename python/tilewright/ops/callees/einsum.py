@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from string import ascii_letters
 from typing import Any
 
 import numpy as np
 
+from ...light_dataclass import dataclass
 from ...symbolic.number import Symbolic
 from ..stage_rows import Gives, Like, row
 from .dtypes import broadcast, common
