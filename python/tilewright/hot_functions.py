@@ -127,8 +127,14 @@ class HotFunction(JitFunction):
             _here.functions.pop()
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.is_hot or self.is_given_up or self._stays_here or not self._is_looked_up:
-            return self._miss_known(args, kwargs)
+        if not self._is_looked_up:
+            self._look_up()
+        if self.is_hot or self.is_given_up or self._stays_here:
+            try:
+                return self._miss_known(args, kwargs)
+            except BaseException as error:
+                _leave_out_ours(error)
+                raise
         # A call that is measured. Scripts make hundreds of thousands of these: whatever is done here is done in a line or two.
         here = _here
         inside, itself = here.inside, id(self)
@@ -156,10 +162,7 @@ class HotFunction(JitFunction):
                     self._follow_apart(args, kwargs)
 
     def _miss_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of a function that is hot, or left to Python, or of which it is not known yet what other processes know of it."""
-        if not self._is_looked_up:
-            self._look_up()
-            return self._miss(args, kwargs)
+        """A call of a function that is hot, or left to Python."""
         if self._stays_here:
             self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self.__wrapped__)
             return self.__wrapped__(*args, **kwargs)
@@ -172,9 +175,6 @@ class HotFunction(JitFunction):
         try:
             is_served = self._is_served(args, kwargs)
             return super()._miss(args, kwargs) if is_served else self.__wrapped__(*args, **kwargs)
-        except BaseException as error:
-            _leave_out_ours(error)
-            raise
         finally:
             around.pop()
             took_ns = time.perf_counter_ns() - began_ns
@@ -366,8 +366,13 @@ class HotFunction(JitFunction):
 
 
 def _leave_out_ours(error: BaseException) -> None:
-    trace = error.__traceback__
-    if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if isinstance(error, TypeError) and last is not None and last.tb_frame.f_code in _CALLING:
         error.__traceback__ = None  # of arguments that the function does not take: the call's
     else:
         leave_out_ours(error)
+
+
+_CALLING = [HotFunction._miss.__code__, HotFunction._miss_known.__code__]
