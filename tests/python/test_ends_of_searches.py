@@ -67,7 +67,7 @@ def test_an_export_without_memory_leaves_the_closing_line(tmp_path, monkeypatch,
     def fails(*_):
         raise MemoryError
 
-    monkeypatch.setattr(tune_command, "_export", fails)
+    monkeypatch.setattr(tune_command, "export", fails)
     assert main(["s.py", "--function", "f", "--budget", "2s", "--trials", "1", "--db", "s.db"]) == 2
     out, said = capsys.readouterr()
     assert out.splitlines()[-1].startswith("f: ")

@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 from tilewright import datasets, figures, tuning
-from tilewright.cli import batch, tune_command
+from tilewright.cli import batch, tune_report
 from tilewright.explain import evidence_lines
 from tilewright.figures import Figures, MachineWatch, reserved_s, take_turns
 from tilewright.program import Program
@@ -228,11 +228,11 @@ def test_a_schedule_of_ones_own_is_compared_by_one_ratio():
     one = types.SimpleNamespace(function=types.SimpleNamespace(__name__="f"))
     fixed = {"outcome": "measured", "text": "", "median_ns": 3.031e6, "best_ns": 1.7e6}
     between = {"ratio": 1.783, "low": 1.7, "high": 1.85, "pairs": 30}
-    assert tune_command._fixed_line(one, {**fixed, "to_best": between}) == (
+    assert tune_report._fixed_line(one, {**fixed, "to_best": between}) == (
         "f: your schedule 3.03 ms, 1.783 times (1.700 to 1.850) the 1.7 ms of the best known"
     )
     none = {"ratio": 1.0, "low": None, "high": None, "pairs": 0}
-    assert tune_command._fixed_line(one, {**fixed, "to_best": none}) == (
+    assert tune_report._fixed_line(one, {**fixed, "to_best": none}) == (
         "f: your schedule 3.03 ms; the best known took 1.7 ms, but the two could not be timed together"
     )
 
