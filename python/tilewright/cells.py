@@ -139,7 +139,8 @@ class Cells:
         """Whether what is asked for runs with the session's names as its own: `%timeit` makes a function of it. `frame`: that of
         whoever transforms a tree."""
         if frame.f_code.co_name == "time":
-            return frame.f_locals.get("local_ns") in (None, self.names)
+            local = frame.f_locals.get("local_ns")
+            return local is None or local is self.names
         return frame.f_code.co_name == "run_cell_async"
 
     def _change(self, tree: ast.Module) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from .binding import Bound, bind, layout_of
+from .draws import as_they_were
 from .errors import Error
 from .given_by_plans import as_array, given_by_plan
 from .light_dataclass import dataclass
@@ -175,7 +176,8 @@ class Reference:
 
     def run(self, call: Call) -> Any:
         """The function's own result; what it changes of the call is changed."""
-        return self.function(*call.args, **call.kwargs)
+        with as_they_were(self._traced):
+            return self.function(*call.args, **call.kwargs)
 
     def fresh(self, call: Call) -> Call:
         """The call on new arrays and random generators, where the function writes into them."""

@@ -13,7 +13,8 @@ import numpy as np
 from ._face import move_pcg64_on, pcg64_words
 from .binding import Bound
 from .errors import Error
-from .lent import can_be_handed, handing, lent
+from .guards import follow
+from .lent import States, can_be_handed, handing, lent
 from .reached_arrays import reached_by
 
 _REENTRANT = type(RLock())  # what NumPy has since 2.3; a lock without it would wait for its own thread
@@ -95,3 +96,18 @@ def _refuse_others(bound: Bound) -> None:
     for one in bound.handed:
         if not can_be_handed(one) or any(np.may_share_memory(one, other) for other in known):
             raise SharedMemory("an array of the call shares memory with another one, or holds others.")
+
+
+@contextmanager
+def as_they_were(traced: Any) -> Iterator[None]:
+    """Generators that a function draws from and that are none of its arguments are behind a call what they were before it: calls are
+    made again and again for a search."""
+    from .trace.traced import root_function  # noqa: PLC0415  (a search has imported it)
+
+    places = [one.path for one in traced.arguments if one.path[-1][0] == "pcg64"]
+    outside = [path[:-1] for path in places if path[0][0] not in ("parameter", "default_rng")]
+    before = States(follow(path, {}, root_function(traced.function)) for path in outside)
+    try:
+        yield
+    finally:
+        before.put_back()

@@ -137,12 +137,12 @@ class HotFunction(JitFunction):
                 raise
         # A call that is measured. Scripts make hundreds of thousands of these: whatever is done here is done in a line or two.
         here = _here
-        inside, itself = here.inside, id(self)
-        if itself in inside:  # recursion; no cell of ours may hold it
+        inside, key = here.inside, id(self)
+        if key in inside:  # recursion; no cell of ours may hold it
             return self._inside_of_itself(args, kwargs)
         raised, missed_ns, began_ns = False, here.missed_ns, time.perf_counter_ns()
         here.functions.append((self, began_ns))
-        inside.add(itself)
+        inside.add(key)
         try:
             return self.__wrapped__(*args, **kwargs)
         except BaseException as error:
@@ -151,7 +151,7 @@ class HotFunction(JitFunction):
             raise
         finally:
             here.functions.pop()
-            inside.discard(itself)
+            inside.discard(key)
             self.python_ns += time.perf_counter_ns() - began_ns - (here.missed_ns - missed_ns)
             self.python_calls += 1
             if self.python_ns > self._next_look_ns or not self.python_calls % _LOOKED:

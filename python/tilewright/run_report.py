@@ -124,11 +124,11 @@ def session_lines(ran: Ran) -> list[str]:
     """The same of a session, which goes on."""
     rows = rows_of(None, ran, "its code is not there yet")
     if not rows:
-        return [f"no function took long enough to be compiled, {ran.script_s:.0f} s after tilewright.enable()"]
+        return [f"no function took long enough to be compiled in the {ran.script_s:.0f} s of this session"]
     saved_s = max(0.0, sum(row.saved_s for row in rows))
     return [
         *_table(rows, ran, sum(row.before_s for row in rows)),
-        f"about {saved_s:.2f} s less since tilewright.enable(), which was {ran.script_s:.0f} s ago",
+        f"about {saved_s:.2f} s less in the {ran.script_s:.0f} s of this session",
     ]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from .hot_observer import HotObserver, is_tuned, times_of
 from .interpret.outlined import stores
-from .record.observe import Observer, Replace
+from .record.observe import Observer, Replace, function_in
 from .record.ownership import Users
 from .record.regions import Region
 from .run_report import Ran, session_lines
@@ -71,8 +71,8 @@ class Session(HotObserver):
         """The user's own functions stand everywhere inside, and what stood for them does behind it, where they are as they were."""
         tuned = [id(its) for _, its in self._tuned]
         for _, original, placed in self._places:
-            if id(_function_in(placed)) not in tuned:
-                self._put_away[id(_function_in(original))] = _function_in(original), _function_in(placed)
+            if id(function_in(placed)) not in tuned:
+                self._put_away[id(function_in(original))] = function_in(original), function_in(placed)
         self.restore()
         self._is_paused = True
         try:
@@ -95,14 +95,14 @@ class Session(HotObserver):
         super().look_through_module(module)
 
     @contextmanager
-    def recording(self, replace: Replace) -> Iterator[_Recording]:
-        """What `replace` gives stands for the user's functions inside, those of their modules too, and of what comes to be there."""
+    def recording(self, replace: Replace, names: dict[str, Any]) -> Iterator[_Recording]:
+        """`names`: of the cell. What `replace` gives stands for the user's functions inside, those of their modules too, and of what comes to be there."""
         with self.paused():
-            observer = _Recording(self.users, replace, self._namespaces[-1])
+            observer = _Recording(self.users, replace, names)
             try:
                 with observer.importing():
-                    for names in self._namespaces:
-                        look_through(observer, names)
+                    for each in self._namespaces:
+                        look_through(observer, each)
                     yield observer
             finally:
                 observer.restore()
@@ -125,7 +125,7 @@ class Session(HotObserver):
 
     def stands(self, value: Any) -> bool:
         """Whether it stands for one of the user's."""
-        return any(_function_in(placed) is value for _, _, placed in self._places)
+        return any(function_in(placed) is value for _, _, placed in self._places)
 
     def bound(self, name: str, names: dict[str, Any]) -> None:
         """A name that was bound just now."""
@@ -137,6 +137,8 @@ class Session(HotObserver):
         self._tuned = [(one, its) for one, its in self._tuned if one is not original]
         self._tuned.append((original, tuned))
         self._time_jitted(tuned)
+        self.was_begun = True
+        self._began_ns = self._began_ns or time.perf_counter_ns()
 
     def forget_tuned(self) -> None:
         """The user's own stand where tuned ones stood."""
@@ -165,8 +167,8 @@ class Session(HotObserver):
         if original is function and not self._is_paused and placed.is_of(function):
             return placed
         for _, original, placed in self._places:  # it stands under several names
-            if _function_in(original) is function and not self._is_paused:
-                return _function_in(placed)
+            if function_in(original) is function and not self._is_paused:
+                return function_in(placed)
         if not self.compiles or self._is_paused or function in self._python or not self.takes(function):
             return function
         for one in list(self._python):  # what calls it may be worth another look
@@ -232,7 +234,7 @@ class Session(HotObserver):
             kept.append(place)
         if gone:
             self._places[:] = kept
-            gone -= {id(_function_in(placed)) for _, _, placed in kept}
+            gone -= {id(function_in(placed)) for _, _, placed in kept}
             for one in [one for one in self.jitted if id(one) in gone]:
                 self._past += self._timed(one)
                 self.jitted.remove(one)
@@ -275,7 +277,3 @@ def look_through(observer: Observer, names: dict[str, Any]) -> None:
         new = observer.observed(name, value, names)
         if new is not value and names.get(name) is value:
             names[name] = new
-
-
-def _function_in(placed: Any) -> Any:
-    return placed.__func__ if isinstance(placed, (staticmethod, classmethod)) else placed

@@ -245,10 +245,11 @@ class Specializing(_face.Dispatcher):
             self._known[untaken] = trace_cache.known(self._trace_key(untaken), self.__wrapped__)
         return self._known[untaken]
 
-    def _trace_key(self, untaken: Untaken | None) -> str:
+    def _trace_key(self, untaken: Untaken | None, takes_effects: bool | None = None) -> str:
         from . import trace_cache  # noqa: PLC0415
 
-        return trace_cache.key_of(self.__wrapped__, (self.contract, untaken, self.takes_effects))  # type: ignore[arg-type]
+        takes = self.takes_effects if takes_effects is None else takes_effects
+        return trace_cache.key_of(self.__wrapped__, (self.contract, untaken, takes))  # type: ignore[arg-type]
 
     def _followed(
         self, untaken: Untaken | None, args: tuple[Any, ...], kwargs: dict[str, Any], changing: frozenset[str]
@@ -333,14 +334,14 @@ class Specializing(_face.Dispatcher):
                 self._publish(specialization)
         return is_new
 
-    def keep_tuned(self, specialization: Specialization, figures: Figures) -> str:
+    def keep_tuned(self, specialization: Specialization, figures: Figures, python_ns: float) -> str:
         """Functions of `autotune run` take such calls from the first one on as this one was tuned: the trace is kept, for which
-        sizes its best schedule is built, what Python takes, and whether a comparison would be in vain. Why it cannot be kept,
+        sizes its best schedule is built, what Python takes (`python_ns`, a call), and whether a comparison would be in vain. Why it cannot be kept,
         or ""."""
         from . import trace_cache  # noqa: PLC0415
 
         assert specialization.example is not None
-        key = trace_cache.key_of(self.__wrapped__, (self.contract, None, True))  # type: ignore[arg-type]
+        key = self._trace_key(None, takes_effects=True)  # as those functions ask for it
         traced, example = specialization.traced, specialization.example.without_data()
         why_not = trace_cache.keep(key, _of_compiled_ones(traced), self.__wrapped__)
         if not why_not:
@@ -348,7 +349,7 @@ class Specializing(_face.Dispatcher):
             found = trace_cache.OfProgram(
                 tuned=(dict(example.sizes),), work=work_of(specialization.program), wins=tuple(filter(None, wins))
             )
-            trace_cache.note(key, traced.digest, found, figures.numpy_ns)
+            trace_cache.note(key, traced.digest, found, python_ns)
         return why_not
 
     def _note_built(self, specialization: Specialization, bound: Bound) -> None:

@@ -18,7 +18,7 @@ from .binding import Bound, bind
 from .builder import build
 from .datasets import Answer, Call, DataFolder, Reference
 from .dispatch import program_function
-from .draws import drawing
+from .draws import as_they_were, drawing
 from .errors import Error
 from .operations import VIEWS
 from .plan import Version
@@ -81,7 +81,7 @@ class StageRecorder:
         bound = bind(traced, program, fresh.args, fresh.kwargs)
         watched = {text: _watched(text, stage, found) for text, stage in functions_of(traced.stages).items()}
         run = program_function(program, [self._version_for(bound)], None, watched)
-        with np.errstate(all="ignore"), drawing(traced, bound) as values:
+        with np.errstate(all="ignore"), as_they_were(traced), drawing(traced, bound) as values:
             run(values, None)
         return found
 
@@ -90,7 +90,7 @@ class StageRecorder:
         traced, program = self._specialization.traced, self._specialization.program
         bound = bind(traced, program, call.args, call.kwargs)
         run = program_function(program, [self._version_for(bound)], None, functions_of(traced.stages))
-        with np.errstate(all="ignore"), drawing(traced, bound) as values:
+        with np.errstate(all="ignore"), as_they_were(traced), drawing(traced, bound) as values:
             made: tuple[Any, ...] = run(values, None)
         return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from .binding import Bound
 from .light_dataclass import dataclass
 from .machine import machine_mark
 from .native import compiler
-from .stored_names import mark_of_store
 from .workload import Workload
 
 if TYPE_CHECKING:
@@ -27,6 +27,16 @@ _warned: set[Path] = set()
 class Stored:
     schedule: str
     evidence: dict[str, Any]
+
+
+def mark_of_store(path: str | os.PathLike[str]) -> list[list[int]]:
+    """Other where something was written into it; [] where there is no store."""
+    states = []
+    with suppress(OSError):
+        for end in ("", "-wal"):
+            state = os.stat(f"{os.fspath(path)}{end}")
+            states.append([state.st_ino, state.st_size, state.st_mtime_ns])
+    return states
 
 
 def workload_of(specialization: Specialization, bound: Bound) -> Workload:

@@ -442,8 +442,7 @@ def note(key: str, digest: str, found: OfProgram, python_ns: float = 0.0) -> Non
         programs[digest] = known.programs.get(digest, OfProgram()).with_more(found)
         return known._replace(programs=programs, python_ns=python_ns or known.python_ns)
 
-    if settings.cache_enabled():
-        _change(key, with_it)
+    _change(key, with_it)
 
 
 def _file_digest(function: Any) -> str:
@@ -454,6 +453,8 @@ def _file_digest(function: Any) -> str:
 
 
 def _change(key: str, changed: Callable[[Kept], Kept]) -> bool:
+    if not settings.cache_enabled():
+        return False
     cache = _cache()
     with cache.building(key):
         return cache.store(key, changed(cache.load(key) or Kept()))

@@ -35,7 +35,10 @@ def test_a_step_that_is_read_at_several_places_is_kept_for_a_task(step):
     jitted = tilewright.jit(step, strict=True)
     for shape in ((700, 701), (9, 8), (300, 1500), (64, 64)):
         u = RNG.random(shape)
-        np.testing.assert_allclose(jitted(u), step(u), rtol=1e-9, atol=1e-9)
+        if step in (curvature, of_padded):  # + - * / and sqrt alone
+            np.testing.assert_array_equal(jitted(u), step(u))
+        else:
+            np.testing.assert_allclose(jitted(u), step(u), rtol=1e-9, atol=1e-9)
     assert ", io)" in jitted.specializations[0].schedule
 
 

@@ -746,6 +746,8 @@ def test_what_is_called_by_chosen_functions_alone_is_not_chosen(tmp_path):
     recorder, _ = record(tmp_path, COVERED.replace("a(x); b(x);", "a(x); a(x);"))
     choices, _ = choose(recorder, "s.py", None, "time", accept, covers=True)
     assert [c.candidate.name for c in choices] == ["a", "d", "c"]
+    choices, _ = choose(recorder, "s.py", None, "time", accept, covers=True, wanted=["b"])
+    assert {"a", "b"} <= {c.candidate.name for c in choices}
 
 
 def test_calls_of_other_programs_are_chosen_where_they_count(tmp_path):

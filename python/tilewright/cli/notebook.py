@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--budget", default="60s", help="Time for the search: 20s, 2m.")
     parser.add_argument("--function", help="Tune the function of this name.")
     parser.add_argument("--workload", default="time", choices=WORKLOADS, help="Which of its calls.")
-    parser.add_argument("--trials", type=int, default=0, help="At most so many candidates; 0 is no limit.")
+    parser.add_argument("--trials", type=int, default=0, help="At most so many candidates a function; 0 is no limit.")
     parser.add_argument("--quiet", action="store_true", help="Print the last line alone.")
     return parser
 
@@ -114,7 +114,7 @@ def _autotune(shell: Any, options: argparse.Namespace, cell: str) -> None:
     session.add(shell.user_ns)
     recorder = Recorder(only=options.function, run_all=True)
     recorder.users = session.users
-    with _recorded(session, recorder):
+    with _recorded(session, recorder, shell.user_ns):
         _run(shell, cell)
     with session.paused():  # NumPy's time is that of the user's own functions
         try:
@@ -132,9 +132,9 @@ def _autotune(shell: Any, options: argparse.Namespace, cell: str) -> None:
 
 
 @contextmanager
-def _recorded(session: Session, recorder: Recorder) -> Iterator[None]:
+def _recorded(session: Session, recorder: Recorder, names: dict[str, Any]) -> Iterator[None]:
     """Calls of the user's functions are recorded inside, those of earlier cells too."""
-    with session.recording(recorder.wrap) as observer:
+    with session.recording(recorder.wrap, names) as observer:
         setattr(builtins, _BOUND, observer.bound)
         before, recording.recorder = recording.recorder, recorder
         start = time.perf_counter_ns()

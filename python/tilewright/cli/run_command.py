@@ -16,7 +16,6 @@ from typing import Any
 
 from .. import settings
 from ..script import START, Script, ScriptStopped, check_script
-from ..stored_names import known_names
 from . import script_arguments
 from .exit_codes import SCRIPT_RAISED
 
@@ -29,7 +28,7 @@ def main(arguments: list[str]) -> int:
     options, script = _options(own, passed)
     check_script(script)
     store = settings.store_path(options.db)
-    names = _tuned_names(store)
+    names = _tuned_names(store) if options.before else []
     environment = {**os.environ, "MPLBACKEND": os.environ.get("MPLBACKEND", "Agg")}
     if options.db is not None:
         environment["TILEWRIGHT_DB"] = str(store)
@@ -70,17 +69,14 @@ def _options(own: list[str], passed: list[str]) -> tuple[argparse.Namespace, Scr
 
 
 def _tuned_names(store: Path | None) -> list[str]:
-    """The functions with stored schedules: a script without such functions needs no tilewright in its process."""
+    """The functions with stored schedules, whose calls are timed in the run that shows what Python takes."""
     if store is None or not os.path.exists(store):
         return []
 
-    def read() -> list[str]:
-        from ..native import compiler  # noqa: PLC0415  (slow to load)
+    from ..native import compiler  # noqa: PLC0415  (slow to load)
 
-        rows = compiler().Store(str(store)).list()
-        return sorted({str(row["workload"]["function"]) for row in rows if row["record"] is not None})
-
-    return known_names(store, read)
+    rows = compiler().Store(str(store)).list()
+    return sorted({str(row["workload"]["function"]) for row in rows if row["record"] is not None})
 
 
 def _columns() -> int:

@@ -116,6 +116,7 @@ def chosen(
         why_no_module=lambda candidate, specialization: why_no_module(jitted[id(candidate.function)], specialization),
         covers=request.covers,
         wanted=request.wanted,
+        what=what,
     )
     prepared = [Prepared(c, jitted[id(c.candidate.function)], c.traced) for c in choices]
     # The script's module must outlive the trace: hidden arguments are read from it.

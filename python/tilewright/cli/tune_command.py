@@ -23,6 +23,7 @@ from ..native import compiler
 from ..quantities import counted, parse_duration_s
 from ..record.choose import WORKLOADS
 from ..script import Script, check_script
+from ..specialization import Specialization
 from ..tuning import TuneOptions, TuneResult, checked_strategy, tune_call
 from . import SUBCOMMANDS
 from .batch import run_batch
@@ -71,7 +72,7 @@ def tune(
         list[Path] | None, typer.Argument(help="Scripts, or folders of scripts.", show_default=False)
     ] = None,
     module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
-    function: Annotated[str | None, typer.Option(help="Tune this function.")] = None,
+    function: Annotated[str | None, typer.Option(help="Tune this function alone.")] = None,
     workload: Annotated[str, typer.Option(help="Which call: time (most NumPy time), first, largest, all.")] = "time",
     target: Annotated[
         list[str] | None,
@@ -94,7 +95,10 @@ def tune(
     ] = "",
     budget: Annotated[str, typer.Option(help="Time for the search: 60s, 2m, 1h.")] = "60s",
     trials: Annotated[
-        int, typer.Option(min=0, max=checks.MOST_TRIALS, help="Maximum number of candidates; 0 means no limit.")
+        int,
+        typer.Option(
+            min=0, max=checks.MOST_TRIALS, help="Maximum number of candidates of each search; 0 means no limit."
+        ),
     ] = 0,
     db: Annotated[
         Path | None, typer.Option(help="Store to use, instead of TILEWRIGHT_DB or the default place.")
@@ -137,7 +141,7 @@ def tune(
         bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> int:
-    """Tune the slow NumPy function of a script and write it as a module that needs NumPy alone."""
+    """Tune the functions and loops that take a script's NumPy time, and write the functions as a module that needs NumPy alone."""
     try:
         check_one_of("--workload", workload, WORKLOADS)
         check_one_of("--contract", contract, CONTRACTS)
@@ -247,6 +251,7 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
         searches = [(one, on_device) for one in prepared for on_device in places]
         schedule = options.tune.schedule
         interrupted = False
+        failed: list[tuple[Specialization, bool]] = []  # nothing of it was right, or nothing compiled
         right: set[bool] = set()
         wrong: set[bool] = set()
         ends = time.monotonic() + options.tune.budget_s
@@ -271,12 +276,13 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
             results.append((one, result))
             if result.complete:
                 right.add(on_device)
-                if not on_device and (why := one.function.keep_tuned(one.specialization, result.figures)):
+                if not on_device and options.serves_run and settings.cache_enabled() and (why := _keep(one, result)):
                     progress.warn(
                         f"{one.function.__name__}: `autotune run` follows it anew: its trace cannot be kept ({why})"
                     )
             elif result.raw.get("notes"):
-                wrong.add(on_device)  # nothing of it was right, or nothing compiled
+                wrong.add(on_device)
+                failed.append((one.specialization, on_device))
             if result.raw.get("interrupted") or result.raw.get("cancelled"):
                 interrupted = True
                 break
@@ -290,9 +296,13 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
                 )
                 options.export = replace(options.export, targets=tuple(left))
             try:
-                tuned = [one for one, _ in measured]
-                held = [one for one in prepared if one.function.__name__ in options.request.wanted]
-                written = export([*tuned, *(one for one in held if not is_among(one, tuned))], options, progress)
+                # What the module there has and no search has come to stays in it.
+                reached = [one for one, _ in results]
+                kept = [one for one in prepared if one.function.__name__ in options.request.wanted]
+                for_it = [one for one, _ in measured] + [one for one in kept if not is_among(one, reached)]
+                devices = {is_cuda_isa(resolve_isa(target)) for target in options.export.targets}
+                bad = [one for one, on_device in failed if on_device in devices]
+                written = export([one for one in for_it if one.specialization not in bad], options, progress, bad)
             except (Error, MemoryError) as error:  # what was learnt is stored, and is said all the same
                 not_written = str(error) or "there is not enough memory for it. Free some, or raise `ulimit -v`."
     report(script, results, recorded, written, options, as_json, not_written)
@@ -301,6 +311,11 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
     if not_written is not None:
         return USAGE
     return OK if len(measured) == len(searches) else PARTIAL
+
+
+def _keep(one: Prepared, result: TuneResult) -> str:
+    """For `autotune run`, with what the script's calls took; why it cannot be kept, or ""."""
+    return one.function.keep_tuned(one.specialization, result.figures, one.call.total_ns / max(one.call.count, 1))
 
 
 def _tune_one(one: Prepared, options: Options, progress: Progress) -> TuneResult:

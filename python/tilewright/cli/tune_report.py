@@ -48,6 +48,7 @@ def report(  # noqa: PLR0917
             "results": [{**r.evidence(), "complete": r.complete, "search": r.raw} for _, r in results],
             "module": str(options.out) if written.functions else None,
             "functions": written.functions,
+            "left_out": written.left_out,
             "covered_share": covered,
         }
         if refusal is not None:
@@ -60,7 +61,8 @@ def report(  # noqa: PLR0917
         print(f"wrote {options.out}: from {options.out.name} import {', '.join(written.functions)}")
     for why, names in _by_reason(written.left_out).items():
         them = "it" if len(names) == 1 else "them"
-        print(f"{', '.join(names)}: tuned and stored, and `autotune run` uses {them}; no module has {them}: {why}")
+        used = f", and `autotune run` uses {them}" if options.serves_run else ""
+        print(f"{', '.join(names)}: tuned and stored{used}; no module has {them}: {why}")
     for one, result in results:
         fixed = result.raw.get("fixed")
         if fixed:
@@ -68,12 +70,11 @@ def report(  # noqa: PLR0917
         # Last of all: the one line that says it all.
         print(result.closing_line())
     tuned = list(dict.fromkeys(one.function for one, result in results if result.complete))
-    if len(tuned) > 1 or (tuned and not written.functions):
+    if len(tuned) > 1 or (tuned and not written.functions and refusal is None):
         loops = sum(stands_in(function.__wrapped__.__code__) for function in tuned)
         kinds = [counted(count, word) for count, word in ((len(tuned) - loops, "function"), (loops, "loop")) if count]
-        print(
-            f"{' and '.join(kinds)} tuned, {100 * covered:.0f} % of the script's time: `autotune run {script.given}` runs it with them"
-        )
+        used = f": `autotune run {options.store_words}{script.given}` runs it with them" if options.serves_run else ""
+        print(f"{' and '.join(kinds)} tuned, {100 * covered:.0f} % of the script's time{used}")
 
 
 def _by_reason(left_out: dict[str, str]) -> dict[str, list[str]]:

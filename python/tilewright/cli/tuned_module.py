@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ..builder import build
 from ..decorator import JitFunction
 from ..errors import ExportError
 from ..export import export_module
-from ..export.package import check_exportable, check_keeps
+from ..export.package import are_of_one_module, check_exportable, check_keeps
 from ..export.versions import ExportOptions, count_of_versions, isa_levels
 from ..machine import is_cuda_isa
 from ..own_frames import stands_in
@@ -53,13 +54,17 @@ def built_module(prepared: list[Prepared], options: Options, progress: Progress)
     functions, left_out = for_module(prepared, options)
     if not functions:
         raise ExportError(next(iter(left_out.values())))
+    for why in left_out.values():
+        progress.warn(why)
     _write(functions, options, progress)
     return [function for function, _ in functions]
 
 
-def for_module(prepared: list[Prepared], options: Options) -> tuple[Functions, dict[str, str]]:
+def for_module(
+    prepared: list[Prepared], options: Options, failed: Collection[Specialization] = ()
+) -> tuple[Functions, dict[str, str]]:
     """The functions that the module gets, each with its specializations, those that were chosen first; and by their names why
-    others are not among them."""
+    others are not among them. `failed`: those of which a search found nothing that is right."""
     chosen: dict[JitFunction, list[Specialization]] = {}
     for one in prepared:
         specializations = chosen.setdefault(one.function, [])
@@ -68,12 +73,16 @@ def for_module(prepared: list[Prepared], options: Options) -> tuple[Functions, d
     functions: Functions = []
     left_out: dict[str, str] = {}
     for function, specializations in chosen.items():
-        specializations += [s for s in function.specializations if s not in specializations]
+        specializations += [s for s in function.specializations if s not in specializations and s not in failed]
         name = function.__name__
         if name in [other.__name__ for other, _ in functions]:
             left_out[name] = f"{name}: another function of that name is in it (--function picks one)."
         elif why := why_no_module(function, specializations, options.export):
             left_out[name] = why
+        elif other := next((g.__name__ for g, of in functions if not are_of_one_module(of, specializations)), ""):
+            left_out[name] = (
+                f"{name}: it calls another function by a name that {other} calls one by (--function picks one)."
+            )
         else:
             functions.append((function, specializations))
     return functions, left_out
@@ -87,11 +96,13 @@ class Written:
     left_out: dict[str, str]
 
 
-def export(prepared: list[Prepared], options: Options, progress: Progress) -> Written:
+def export(
+    prepared: list[Prepared], options: Options, progress: Progress, failed: Collection[Specialization] = ()
+) -> Written:
     """The module of those that one can have. Raises ExportError where none can be had that was asked for."""
     if not options.writes_module:
         return Written([], {})
-    functions, left_out = for_module(prepared, options)
+    functions, left_out = for_module(prepared, options, failed)
     if functions:
         progress.say(f"writing {options.out}")
         check_keeps(options.out, options.export, [function.__name__ for function, _ in functions])

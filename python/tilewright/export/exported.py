@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ class Exported:
         """Whether calls that nothing serves run as the function was written."""
         return allows and bool(self.function.refusals)
 
-    def groups(self, folder: Path, saved_bytes: int) -> Iterator[Group]:
+    def groups(self, folder: Path, saved_bytes: int) -> list[Group]:
         """Specializations that one C function can serve: the same parameters, fixed values and saved arrays. Arrays from outside
         are written into `folder`, where others take `saved_bytes`. Raises ExportError."""
         groups: list[Group] = []
@@ -112,7 +112,7 @@ class Exported:
                 groups.append(made)
             else:
                 found.numbers.append(number)
-        return iter(groups)
+        return groups
 
     def lines(self, groups: list[Group], partials_of: Callable[[Group], list[str]], *, falls_back: bool) -> list[str]:
         """Of the module's text: what loads the plans, and what chooses among them. `partials_of`: the text for calls beyond what

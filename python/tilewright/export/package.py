@@ -80,11 +80,19 @@ def _check_together(folder: Path, exported: list[Exported]) -> None:
         for other in exported[:number]:
             if one.name == other.name:
                 raise ExportError(f"{folder}: two of its functions are called {one.name}.", "Write a module for each.")
-            if text := next((t for t, s in one.stages.items() if other.stages.get(t, s).callee is not s.callee), None):
+            if not are_of_one_module(one.specializations, other.specializations):
                 raise ExportError(
-                    f"{folder}: {one.name} and {other.name} call different functions as {text}.",
+                    f"{folder}: {one.name} and {other.name} call different functions by one name.",
                     "Write a module for each.",
                 )
+
+
+def are_of_one_module(some: Sequence[Specialization], others: Sequence[Specialization]) -> bool:
+    """Whether functions that they call by one name between kernels are the same."""
+    stages = {text: stage for one in some for text, stage in one.traced.stages.items()}
+    return all(
+        stages.get(text, stage).callee == stage.callee for one in others for text, stage in one.traced.stages.items()
+    )
 
 
 def check_place(folder: Path, options: ExportOptions) -> None:

@@ -77,7 +77,7 @@ class Writer:
             self.assembled = write_cubins(folder, objects.values(), self.options.cubins)
         groups: dict[str, list[Group]] = {}
         for one in self.functions:
-            groups[one.name] = list(one.groups(folder, sum(file.stat().st_size for file in folder.glob("*.npy"))))
+            groups[one.name] = one.groups(folder, sum(file.stat().st_size for file in folder.glob("*.npy")))
         in_c = self._c_functions(groups)
         notes = self._notes(in_c)
         if self.falling_back:

@@ -51,20 +51,21 @@ def choose(
     why_no_module: Callable[[Candidate, Any], str] = lambda candidate, traced: "",
     covers: bool = False,
     wanted: Collection[str] = (),
+    what: str = "script",
 ) -> tuple[list[Choice], list[str]]:
     """Calls to tune, and why hotter ones are not among them. What becomes of each candidate is its `fate` afterwards.
 
     Marked functions are all tuned. In a script without any, those are taken that cover the time in functions of arrays (one alone
     where `covers` is False), the outermost that compiles of those that call each other: what it calls is compiled along with it.
     Where no module can have any of these, the functions inside of them that one can have are taken too. `wanted`: names of
-    functions that are taken however short they are.
+    functions that are taken however short they are. `script`: of what was run, which is a `what`.
     """
     candidates = [c for c in recorder.candidates.values() if c.calls]
     makers = recorder.makers.values()
     candidates += [m for m in makers if covers or function is not None or m.marked or not candidates]
     candidates.sort(key=lambda c: (-c.total_ns, c.order))
     if not candidates:
-        raise NothingToTune(_why_none(recorder, script, function))
+        raise NothingToTune(_why_none(recorder, script, function, what))
     chosen = _Chosen(max(recorder.script_ns, 1), workload, _MOST_CALLS if covers else 1, try_trace, why_no_module)
     if function is not None or any(c.marked for c in candidates):
         chosen.take_all([c for c in candidates if c.marked or function is not None])
@@ -112,7 +113,7 @@ class _Chosen:
         covered_ns = taken = 0
         for candidate in candidates:
             is_wanted = candidate.name.rpartition(".")[2] in wanted
-            if candidate.called_by and candidate.called_by <= covered:
+            if candidate.called_by and candidate.called_by <= covered and not is_wanted:
                 covered.add(id(candidate.function))
                 continue
             is_minor = candidate.total_ns < _MINOR_SHARE * (most_ns or candidates[0].total_ns)
@@ -179,7 +180,7 @@ def _percent(part: int, total: int) -> str:
     return f"{min(100.0, 100 * part / total):.0f} %"
 
 
-def _why_none(recorder: Recorder, script: str, function: str | None) -> str:
+def _why_none(recorder: Recorder, script: str, function: str | None, what: str) -> str:
     if recorder.calls_in_children:
         return f"{script}: {calls_in_children(recorder)}"
     if recorder.left_out:
@@ -188,9 +189,9 @@ def _why_none(recorder: Recorder, script: str, function: str | None) -> str:
             "Record a smaller call."
         )
     if function is not None:
-        return f"{script}: no call of {function} with NumPy arrays was seen. Is the name right, and does the script call it?"
+        return f"{script}: no call of {function} with NumPy arrays was seen. Is the name right, and does the {what} call it?"
     return (
-        f"{script}: no function of the script was called with NumPy arrays. Put the slow code into a function that "
+        f"{script}: no function of the {what} was called with NumPy arrays. Put the slow code into a function that "
         "takes its arrays as arguments, and call it."
     )
 

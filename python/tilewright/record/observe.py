@@ -173,12 +173,12 @@ def _is_held(replacement: Any, known: list[Any], of_calls: tuple[type, ...]) -> 
 def _of(placed: list[tuple[Any, Any, Any]], replacement: Any) -> list[tuple[Any, Any, Any]]:
     found = []
     for one in placed:  # a comprehension would hold it
-        if _function_in(one[2]) is replacement:
+        if function_in(one[2]) is replacement:
             found.append(one)  # noqa: PERF401
     return found
 
 
-def _function_in(placed: Any) -> Any:
+def function_in(placed: Any) -> Any:
     return placed.__func__ if isinstance(placed, (staticmethod, classmethod)) else placed
 
 

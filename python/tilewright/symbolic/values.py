@@ -194,7 +194,7 @@ class Values(Located):
         file, line, function = self.location()
         while (other := self.stages.get(stage.text)) is not None and other.callee is not stage.callee:
             stage = replace(stage, text=f"{stage.text}'")  # another function of that name
-        known = replace(stage, why=why.removesuffix("."), line=line, where=where(file, line, function))
+        known = replace(stage, why=why.removesuffix("."), line=self.root_line(), where=where(file, line, function))
         self.stages.setdefault(stage.text, known)
         name = stage.name.rpartition(".")[2] or "result"
         return self.add("call", operands, {"callee": stage.text}, dtype, shape, name)
