@@ -226,6 +226,25 @@ def test_which_call_is_tuned(tmp_path, workload, sizes):
     assert [c.call.args[0].size for c in choices] == sizes
 
 
+def test_a_first_call_that_takes_hardly_any_time_does_not_stand_for_the_others(tmp_path):
+    recorder, _ = record(
+        tmp_path,
+        """
+        import time
+        import numpy as np
+        def f(x):
+            time.sleep(0.02 * x[0])
+            x += 1
+        x = np.zeros(5)
+        for k in range(9):
+            f(x)
+            x[:] = 1
+        """,
+    )
+    (call,) = by_name(recorder)["f"].calls.values()
+    assert call.count == 9 and call.args[0][0] == 1  # as it was before the call
+
+
 def test_functions_of_modules_beside_the_script_are_seen(tmp_path):
     (tmp_path / "mine.py").write_text("import numpy as np\ndef f(x):\n    return x + 1\ndef g(x):\n    return x + 2\n")
     recorder, _ = record(
