@@ -342,6 +342,10 @@ class Specializing(_face.Dispatcher):
 
         assert specialization.example is not None
         key = self._trace_key(None, takes_effects=True)  # as those functions ask for it
+        if figures.ratio < 1:
+            why = f"the fastest code that a search has found takes {1 / figures.ratio:.1f} times what NumPy does"
+            trace_cache.leave_alone(key, self.__wrapped__, why, forgets=True)
+            return ""
         traced, example = specialization.traced, specialization.example.without_data()
         why_not = trace_cache.keep(key, _of_compiled_ones(traced), self.__wrapped__)
         if not why_not:

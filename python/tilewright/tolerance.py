@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -67,10 +69,12 @@ class Tolerance:
         change_value: Callable[[Any], Any],
         margin: int,
     ) -> None:
-        changed = datasets.Call(
-            call.kind, tuple(change_value(a) for a in call.args), {k: change_value(v) for k, v in call.kwargs.items()}
-        )
+        memo: dict[int, Any] = {}
         try:
+            args = tuple(_changed(one, change_value, memo) for one in call.args)
+            changed = datasets.Call(
+                call.kind, args, {k: _changed(v, change_value, memo) for k, v in call.kwargs.items()}
+            )
             moved = reference.answer(changed, limit_s=3 + 3e-9 * answer.ns)
         except (Exception, datasets.TookTooLong):  # the user's function refuses: nothing to learn here
             return
@@ -109,6 +113,23 @@ class Tolerance:
             "index_mismatch_fraction": self._index_fraction if self._rounds else 0.0,
             "float_mismatch_fraction": self._float_fraction,
         }
+
+
+def _changed(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
+    """A value with its arrays and numbers changed, those of containers and objects too, which are copies then."""
+    kind = type(value)
+    if kind in (list, tuple):
+        return kind(_changed(one, change, memo) for one in value)
+    if kind is dict:
+        return {key: _changed(one, change, memo) for key, one in value.items()}
+    attributes = getattr(value, "__dict__", None)
+    if isinstance(value, (np.ndarray, type, types.FunctionType, types.MethodType, types.ModuleType)) or not attributes:
+        return change(value)
+    if id(value) not in memo:
+        memo[id(value)] = made = copy.copy(value)
+        for name, one in attributes.items():
+            made.__dict__[name] = _changed(one, change, memo)
+    return memo[id(value)]
 
 
 def _widened(value: Any) -> Any:

@@ -9,6 +9,8 @@ runs) is not kept, and what is not found as it was serves no call.
 from __future__ import annotations
 
 import abc
+import ast
+import dis
 import enum
 import hashlib
 import importlib
@@ -33,6 +35,7 @@ from . import settings
 from .cache import FileCache, folder_of, sealed, unsealed
 from .guards import GETTERS, PythonGuard
 from .guards import Same as ItsIdentity
+from .interpret.source import node_made_from
 from .native import compiler_identity
 from .originals import original_of
 from .pure_functions import PureFunction
@@ -92,7 +95,9 @@ def digest_of(value: Any) -> str:
 
 def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
     if isinstance(value, types.FunctionType):
-        return [_parts_of(one, around) for one in (value.__code__, value.__defaults__, value.__kwdefaults__)]
+        node = node_made_from(value)  # else its code says all
+        text = None if node is None else ast.dump(node, include_attributes=True)
+        return [text, *(_parts_of(one, around) for one in (value.__code__, value.__defaults__, value.__kwdefaults__))]
     if isinstance(value, types.CodeType):
         return (
             value.co_qualname, _OF_ONE_SESSION.sub("", value.co_filename), value.co_firstlineno, value.co_flags, value.co_argcount, value.co_posonlyargcount,
@@ -277,6 +282,34 @@ def _codes_in(module: str) -> list[types.CodeType]:
     return list(found.values())
 
 
+# ---- what is another in each process ---------------------------------------------------------------------------------------
+
+_OF_HASHES = frozenset(["set", "frozenset", "hash", "intersection", "union", "difference", "symmetric_difference"])
+_OF_VIEWS = frozenset(["&", "|", "^", "&=", "|=", "^="])  # of the keys of dicts, which give sets
+
+
+def _has_an_order_of_this_process(traced: Traced, function: Any) -> bool:
+    """Whether its code, or that of a function that it calls, goes by hashes of texts, which Python seeds anew in each process: a trace
+    has the order of a set's items in it."""
+    codes = [function.__code__, *(one.value for one in traced.guards if isinstance(one.value, types.CodeType))]
+    return any(_goes_by_hashes(one) for one in codes)
+
+
+@lru_cache(maxsize=4096)
+def _goes_by_hashes(code: types.CodeType) -> bool:
+    steps = list(dis.get_instructions(code))
+    for step, behind in itertools.pairwise(steps):
+        if step.opname in {"BUILD_SET", "SET_ADD"}:
+            return True
+        if isinstance(step.argval, frozenset) and behind.opname != "CONTAINS_OP":
+            return any(isinstance(one, (str, bytes, tuple)) for one in step.argval)
+        if step.opname == "BINARY_OP" and step.argrepr in _OF_VIEWS and not {"keys", "items"}.isdisjoint(code.co_names):
+            return True
+    if not _OF_HASHES.isdisjoint(code.co_names):
+        return True
+    return any(_goes_by_hashes(one) for one in code.co_consts if isinstance(one, types.CodeType))
+
+
 # ---- traces as bytes ------------------------------------------------------------------------------------------------------
 
 
@@ -415,6 +448,8 @@ def keep(key: str, traced: Traced, function: Any) -> str:
     if not settings.cache_enabled():
         return "the cache is off"
     try:
+        if _has_an_order_of_this_process(traced, function):
+            return "the order of a set, or a hash, which are others in each process"
         data = _encoded(traced, function)
     except Exception as error:  # noqa: BLE001  (objects of the script's are asked for their names, and may raise anything)
         return str(error) or type(error).__name__
@@ -426,10 +461,15 @@ def keep(key: str, traced: Traced, function: Any) -> str:
     return "" if _change(key, with_it) else "the cache cannot be written"
 
 
-def leave_alone(key: str, function: Any, why: str) -> None:
-    """Later processes need not try to compile a function that this one gave up."""
+def leave_alone(key: str, function: Any, why: str, *, forgets: bool = False) -> None:
+    """Later processes need not try to compile a function that this one gave up. `forgets`: nor use what is known of it."""
     digest = _file_digest(function)
-    _change(key, lambda known: known._replace(left_alone=why, file_digest=digest))
+
+    def left(known: Kept) -> Kept:
+        found = known._replace(traces=()) if forgets else known
+        return found._replace(left_alone=why, file_digest=digest)
+
+    _change(key, left)
 
 
 def note(key: str, digest: str, found: OfProgram, python_ns: float = 0.0) -> None:

@@ -159,7 +159,7 @@ def compared(text: str, by_command: bool = False, is_apart: bool = False, is_tun
 
 
 def attack(seed: int, by_command: bool = False, shrinks: bool = False, of_loops: bool = False, **ways: bool) -> str:
-    sizes = {"size": 200_000, "turns": 24, "pause": True} if by_command else {}
+    sizes = {"size": 200_000, "turns": 24, "pause": True} if by_command or ways.get("is_tuned") else {}
     text = script(seed, of_loops=of_loops, **sizes)
     if found := compared(text, by_command, **ways):
         if shrinks:

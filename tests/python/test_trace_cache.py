@@ -518,3 +518,23 @@ def test_a_trace_that_was_found_does_what_a_followed_one_does(tmp_path):
     assert {one.split()[0] for one in first.values()} == {"followed"}, first
     not_kept = {name for name, said in again.items() if said.startswith("followed")}
     assert not_kept == {"NumPy's own generator", "a variable of a closure that is set", "a global that is set"}, again
+
+
+def test_what_goes_by_hashes_is_another_thing_in_each_process():
+    def of_a_set(x):
+        return [x * len(name) for name in {"a", "bb"}]  # noqa: PLC0208
+
+    def of_a_hash(x):
+        return x * hash("a")
+
+    def of_keys(x, d, e):
+        return [x * d[k] for k in d.keys() & e.keys()]
+
+    def asks_a_set(x, name):
+        return x * 2 if name in {"a", "bb"} else x
+
+    def of_numbers(x):
+        return [x * k for k in (1, 2)]
+
+    goes = [trace_cache._goes_by_hashes(one.__code__) for one in (of_a_set, of_a_hash, of_keys, asks_a_set, of_numbers)]
+    assert goes == [True, True, True, False, False]

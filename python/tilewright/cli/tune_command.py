@@ -13,7 +13,7 @@ import typer
 from .. import __version__, checks, settings
 from ..decorator import CONTRACTS
 from ..devices import check_device
-from ..errors import Error, ExportError
+from ..errors import Error, ExportError, InternalError
 from ..export import ExportOptions
 from ..export.cubins import check_cubins
 from ..export.package import check_keeps, check_place, functions_in
@@ -266,9 +266,12 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
             options.tune.schedule = schedule if is_meant else None
             try:
                 result = _tune_one(one, options, progress)
-            except Error as error:
+            except Exception as error:
+                if not isinstance(error, Error):
+                    what = f"{one.function.__name__}: its search raised {type(error).__name__}: {error}."
+                    error = InternalError(what, "Please report it.")  # noqa: PLW2901
                 if len(searches) == 1:
-                    raise
+                    raise error from None
                 progress.warn(
                     f"{one.function.__name__}: not tuned: {str(error).removeprefix(f'{one.function.__name__}: ')}"
                 )

@@ -42,7 +42,7 @@ def report(  # noqa: PLR0917
     as_json: bool,
     refusal: str | None,
 ) -> None:
-    covered = recorded.share_of([one for one, result in results if result.complete])
+    covered = recorded.share_of([one for one, result in results if result.complete and result.ratio >= 1])
     if as_json:
         document = {
             "results": [{**r.evidence(), "complete": r.complete, "search": r.raw} for _, r in results],
@@ -69,7 +69,7 @@ def report(  # noqa: PLR0917
             print(_fixed_line(one, fixed))
         # Last of all: the one line that says it all.
         print(result.closing_line())
-    tuned = list(dict.fromkeys(one.function for one, result in results if result.complete))
+    tuned = list(dict.fromkeys(one.function for one, result in results if result.complete and result.ratio >= 1))
     if len(tuned) > 1 or (tuned and not written.functions and refusal is None):
         loops = sum(stands_in(function.__wrapped__.__code__) for function in tuned)
         kinds = [counted(count, word) for count, word in ((len(tuned) - loops, "function"), (loops, "loop")) if count]

@@ -31,7 +31,7 @@ from ..guards import (
 from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
 from ..ops.seen_stages import EFFECTS
-from ..originals import ORIGINAL, original_of
+from ..originals import ORIGINAL, RECORDED, original_of
 from ..outside_values import is_users
 from ..own_attributes import attributes_of
 from ..symbolic.argument import Argument
@@ -212,6 +212,8 @@ class Inputs(SetInputs):
         return value
 
     def _function(self, value: types.FunctionType, path: Path, is_parameter: bool) -> Any:
+        if RECORDED in value.__dict__:  # an object has held it since the script's run was recorded
+            return self._jitted(value, path, is_parameter)
         self._guard(path, "code", value.__code__)
         self.by_identity.setdefault(id(value), (value, path))
         return value

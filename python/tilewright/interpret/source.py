@@ -108,11 +108,16 @@ def typed_as(function: types.FunctionType, text: str) -> None:
         made_from(function, nodes[0])
 
 
+def node_made_from(function: types.FunctionType) -> FunctionNode | None:
+    """What a function was made of, where that was said of it."""
+    made = getattr(function, _MADE_FROM, None)
+    return made[1] if made is not None and made[0] is function.__code__ else None
+
+
 def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__
-    if (made := getattr(function, _MADE_FROM, None)) is not None and made[0] is code:
-        made_of: FunctionNode = made[1]
+    if (made_of := node_made_from(function)) is not None:
         return made_of
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:

@@ -217,13 +217,10 @@ class _Script:
         }
         # Whether those are set is not for a text to say.
         self.deleted = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Del)}
-        # What loops at the top level set is handed to their regions; all else is read there as what it is, of the module.
-        self.of_loops = {
-            name
-            for one in inside(tree.body, *DEFINITIONS, ast.Lambda)
-            if isinstance(one, (ast.For, ast.While))
-            for name in stores([one])
-        }
+        # What loops at the top level set, or write items of, is handed to their regions; all else is read there as what it is, of the
+        # module.
+        loops = [one for one in inside(tree.body, *DEFINITIONS, ast.Lambda) if isinstance(one, (ast.For, ast.While))]
+        self.of_loops = {name for one in loops for name in (*stores([one]), *_written(one))}
 
     def called_once(self) -> Iterator[ast.FunctionDef]:
         """Functions that the top level calls, outside of loops, and nobody else names."""
@@ -443,6 +440,12 @@ class _Block:
         while isinstance(root, ast.Attribute):
             root = root.value
         return function.attr in _METHODS or (isinstance(root, ast.Name) and root.id in script.modules)
+
+
+def _written(loop: ast.AST) -> set[str]:
+    """Names of what has items written."""
+    items = (one.value for one in walk(loop) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store))
+    return {one.id for one in items if isinstance(one, ast.Name)}
 
 
 def _unset_in(node: ast.AST) -> set[str]:
