@@ -93,6 +93,7 @@ def times_of(function: Any) -> dict[str, Any] | None:
         *function.refusals,
         *given_up,
         *(why for one in function.specializations for why in one.why_numpy.values()),
+        *(one.large_reason for one in function.specializations if one.large_reason),
     ]
     calls, ns = (getattr(function, f"python_{what}", 0) for what in ("calls", "ns"))
     missed_calls, missed_ns = (getattr(function, f"missed_{what}", 0) for what in ("calls", "ns"))
@@ -102,5 +103,5 @@ def times_of(function: Any) -> dict[str, Any] | None:
     return {
         "calls": called, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "mean_python_ns": function.mean_python_ns,
         "missed_calls": missed_calls, "missed_ns": missed_ns, "in_numpy": in_numpy,
-        "is_built": any(one.versions for one in function.specializations),
+        "is_built": any(one.versions and not one.large_reason for one in function.specializations),
     }  # fmt: skip

@@ -17,6 +17,11 @@ def part_name(first: int, last: int) -> str:
     return f"lines_{first}_to_{last}"
 
 
+def names_a_part(name: str) -> bool:
+    """Whether it is how tables call statements of a function or of the script: `lines_3_to_9`, `main.lines_3_to_9`."""
+    return _PART.fullmatch(name.rpartition(".")[2]) is not None
+
+
 def is_of_region(code: types.CodeType) -> None:
     """Statements of a function's that stand in it as a call: their frame is shown as that of the function."""
     _of_regions.add(code)

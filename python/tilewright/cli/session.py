@@ -18,6 +18,7 @@ from ..errors import Error, TraceError
 from ..failed_traces import raised_while_tracing
 from ..machine import is_cuda_isa, targets_of
 from ..native import compiler
+from ..own_frames import names_a_part
 from ..record.capture import Candidate, RecordedCall, Recorder, copy_arguments
 from ..record.choose import Choice, calls_in_children, choose
 from ..record.run_script import run_script
@@ -78,7 +79,7 @@ def prepare(
         only=request.function,
         first_only=request.workload == "first" and bool(request.function),
         run_all=request.run_all,
-        covers=request.covers,
+        covers=request.covers or names_a_part(request.function or ""),
     )
     main = run_script(script, recorder)
     return chosen(recorder, script.name, request, main, why_no_module=why_no_module)

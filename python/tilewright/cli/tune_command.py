@@ -20,6 +20,7 @@ from ..export.package import check_keeps, check_place, functions_in
 from ..export.versions import contract_of, isa_levels
 from ..machine import CUDA_DEFAULT, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..native import compiler
+from ..own_frames import names_a_part
 from ..quantities import counted, parse_duration_s
 from ..record.choose import WORKLOADS
 from ..script import Script, check_script
@@ -201,7 +202,7 @@ def tune(
             space_file=space,
             out=(out if out is not None else Path(f"{wanted[0].stem}_tuned")).absolute(),
             writes_module=not no_module,
-            asks_for_module=out is not None or wheel or function is not None,
+            asks_for_module=out is not None or wheel or (function is not None and not names_a_part(function)),
             also=also or [],
             build_only=build_only,
         )
