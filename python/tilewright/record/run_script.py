@@ -40,7 +40,9 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
 
     def changed(tree: ast.Module) -> None:
         nonlocal found
-        if recorder.covers and not looks_at_frames(tree):
+        if not looks_at_frames(
+            tree
+        ):  # functions have the code that they have under `autotune run`, whose traces go by it
             found = with_regions(tree)
 
     with _stdout_to_stderr():  # packages of `-m` are imported
@@ -90,10 +92,11 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
 
 @contextmanager
 def _recorded_regions(regions: list[Region], names: dict[str, Any], file: str, recorder: Recorder) -> Iterator[None]:
-    """Statements that are functions of their own report their calls inside, and behind it are what they were."""
+    """Statements that are functions of their own report their calls inside, where all of the script's time counts, and behind it are
+    what they were."""
     functions = {region.name: region.function(names, file) for region in regions}
     for name, function in functions.items():
-        setattr(builtins, name, recorder.wrap(function, function.__qualname__))
+        setattr(builtins, name, recorder.wrap(function, function.__qualname__) if recorder.covers else function)
     try:
         yield
     finally:
