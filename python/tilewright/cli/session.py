@@ -39,6 +39,7 @@ class Request:
     run_all: bool = False
     target: str = "host"
     covers: bool = False  # functions that take most of the time together, not the one that takes most
+    is_for_run: bool = False  # what is found is to serve `autotune run`
     wanted: tuple[str, ...] = ()  # functions that are chosen however short they are
 
 
@@ -80,6 +81,7 @@ def prepare(
         first_only=request.workload == "first" and bool(request.function),
         run_all=request.run_all,
         covers=request.covers or names_a_part(request.function or ""),
+        takes_regions=request.is_for_run,
     )
     main = run_script(script, recorder)
     return chosen(recorder, script.name, request, main, why_no_module=why_no_module)

@@ -187,7 +187,7 @@ def tune(
                 contract=promised,
                 devices=measuring,
             ),
-            request=Request(function, workload, strict, promised, run_all, jit_target(named), covers),
+            request=Request(function, workload, strict, promised, run_all, jit_target(named), covers, True),
             export=ExportOptions(
                 targets=named,
                 force=force,

@@ -103,10 +103,17 @@ class Recorder:
     """Collects the calls of one run of a script."""
 
     def __init__(
-        self, only: str | None = None, first_only: bool = False, run_all: bool = False, covers: bool = False
+        self,
+        only: str | None = None,
+        first_only: bool = False,
+        run_all: bool = False,
+        covers: bool = False,
+        takes_regions: bool = False,
     ) -> None:
         # All of the script's time counts: loops that run once are functions too (regions.py), and what has not run yet may take long.
         self.covers = covers
+        # Functions have the code that they have under `autotune run`, whose traces go by it.
+        self.takes_regions = covers or takes_regions
         self.candidates: dict[int, Candidate] = {}
         self.makers: dict[int, Candidate] = {}  # called without arrays, gave back some, or numbers after a while
         self.others: dict[int, Candidate] = {}  # called without arrays: their time alone

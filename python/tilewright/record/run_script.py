@@ -40,9 +40,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
 
     def changed(tree: ast.Module) -> None:
         nonlocal found
-        if not looks_at_frames(
-            tree
-        ):  # functions have the code that they have under `autotune run`, whose traces go by it
+        if recorder.takes_regions and not looks_at_frames(tree):
             found = with_regions(tree)
 
     with _stdout_to_stderr():  # packages of `-m` are imported
