@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from .. import checks, recording, settings
 from ..enabled import disable, report, the_session
 from ..errors import Error
-from ..interpret.source import DEFINITIONS, inside
+from ..interpret.source import DEFINITIONS, as_written, inside
 from ..quantities import counted, parse_duration_s
 from ..record.capture import Recorder
 from ..record.choose import WORKLOADS, NothingToTune
@@ -190,7 +190,7 @@ def _tuned(recorded: Recorded, options: argparse.Namespace) -> list[tuple[Prepar
             search = TuneOptions(budget_of_next(recorded.prepared[number:], ends), options.trials, db=db)
             try:
                 result = tune_call(
-                    one.specialization, one.choice.candidate.function, one.call.args, one.call.kwargs, search,
+                    one.specialization, as_written(one.choice.candidate.function), one.call.args, one.call.kwargs, search,
                     compiled=one.function, observer=progress, is_warm=True,
                 )  # fmt: skip
             except Error as error:

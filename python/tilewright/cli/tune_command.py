@@ -18,6 +18,7 @@ from ..export import ExportOptions
 from ..export.cubins import check_cubins
 from ..export.package import check_keeps, check_place, functions_in
 from ..export.versions import contract_of, isa_levels
+from ..interpret.source import as_written
 from ..machine import CUDA_DEFAULT, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..native import compiler
 from ..own_frames import names_a_part
@@ -325,7 +326,7 @@ def _keep(one: Prepared, result: TuneResult) -> str:
 def _tune_one(one: Prepared, options: Options, progress: Progress) -> TuneResult:
     result = tune_call(
         one.specialization,
-        one.choice.candidate.function,
+        as_written(one.choice.candidate.function),
         one.call.args,
         one.call.kwargs,
         options.tune,

@@ -114,6 +114,19 @@ def node_made_from(function: types.FunctionType) -> FunctionNode | None:
     return made[1] if made is not None and made[0] is function.__code__ else None
 
 
+def as_written(function: Any) -> Any:
+    """A function that was made of a node as that is, without the calls of ours that stand in its code; any other one is itself."""
+    node = node_made_from(function) if isinstance(function, types.FunctionType) else None
+    if node is None or isinstance(node, ast.Lambda):
+        return function
+    flags = function.__code__.co_flags & FUTURE
+    module = compile(ast.Module([node], []), function.__code__.co_filename, "exec", flags, dont_inherit=True)
+    code = next(one for one in module.co_consts if isinstance(one, types.CodeType) and one.co_name == node.name)
+    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
 def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__
