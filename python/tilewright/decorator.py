@@ -87,11 +87,11 @@ class JitFunction(Serving):
         """The space that a search goes through."""
         return self._the_only("space").space
 
-    def explain(self, *, code: bool = False) -> str:
-        """What was compiled, under which guards, and what runs in NumPy and why."""
+    def explain(self, *, source: bool = True, code: bool = False) -> str:
+        """What was compiled, under which guards, and what runs in NumPy and why; with `source` who computes each line."""
         from .explain import explain_function  # noqa: PLC0415  (slow to import, and few ask)
 
-        return explain_function(self, code=checks.flag(code, "code"))
+        return explain_function(self, source=checks.flag(source, "source"), code=checks.flag(code, "code"))
 
     def tune(
         self,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LISTED_NUMBERS = 8  # of one list or dict from outside; more are counted
 
 
-def explain_function(function: Jitted, *, code: bool = False) -> str:
+def explain_function(function: Jitted, *, source: bool = True, code: bool = False) -> str:
     """All specializations of a jitted function, and the calls that NumPy serves."""
     parts = [
         f"{function.__module__}.{function.__qualname__}, contract {function.contract}, for {function.targets.text}"
@@ -44,21 +44,21 @@ def explain_function(function: Jitted, *, code: bool = False) -> str:
         )
     elif not function.specializations and not function.refusals:
         parts.append("  nothing compiled yet: call it, or use f.for_args(…)")
-    parts += [explain_specialization(s, code=code) for s in function.specializations]
+    parts += [explain_specialization(s, source=source, code=code) for s in function.specializations]
     if function.refusals:
         parts.append("runs in NumPy:")
         parts += [f"  {reason}" for reason in function.refusals]
     return "\n".join(parts)
 
 
-def explain_specialization(specialization: Specialization, *, code: bool = False) -> str:
-    """One program: arguments, guards, stages with loops and source lines, variants, versions, evidence."""
+def explain_specialization(specialization: Specialization, *, source: bool = True, code: bool = False) -> str:
+    """One program: arguments, guards, the function's source, stages with loops and source lines, variants, versions, evidence."""
     lines = [specialization.signature]
     for part in (
         _guards,
         _sets,
         _checks,
-        marked_source,
+        *([marked_source] if source else []),
         _program_loops,
         _stages,
         _numpy_stages,

@@ -497,11 +497,12 @@ class Specialization:
                 names |= {stage["name"] for stage in native.describe(request.program, chosen)["stages"]}
         return names
 
-    def explain(self, *, code: bool = False) -> str:
-        """Stages, variants, versions, guards and the evidence for the schedule; with `code` the lowered code too."""
+    def explain(self, *, source: bool = True, code: bool = False) -> str:
+        """Stages, variants, versions, guards and the evidence for the schedule; with `source` who computes each line, with `code` the
+        lowered code too."""
         from .explain import explain_specialization  # noqa: PLC0415  (slow, and few ask)
 
-        return explain_specialization(self, code=checks.flag(code, "code"))
+        return explain_specialization(self, source=checks.flag(source, "source"), code=checks.flag(code, "code"))
 
     def profile(self, *args: Any, runs: int = 20, **kwargs: Any) -> Profile:
         """How long each kernel of such a call takes on its CUDA device: rows with grid, block, shared memory, median_ns,

@@ -487,4 +487,4 @@ def test_interpolation_between_as_many_points_as_data_say(function) -> None:
         ours, expected = results
         assert type(ours) is type(expected)
         assert np.array_equal(ours, expected, equal_nan=True) if isinstance(ours, np.ndarray) else ours == expected
-    assert function is not between_peaks or "numpy.interp" not in compiled.explain()
+    assert function is not between_peaks or "numpy.interp" not in compiled.explain(source=False)

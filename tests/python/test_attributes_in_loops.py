@@ -200,7 +200,7 @@ def test_they_are_compiled(function, calls) -> None:
     for args in calls:
         for _ in range(2):
             assert agree(compiled(*args), function(*args), bits=False)
-    assert "lines_" not in str(compiled.explain())  # which Python runs
+    assert "lines_" not in str(compiled.explain(source=False))  # which Python runs
 
 
 def test_what_is_not_set_is_an_error() -> None:
@@ -289,7 +289,7 @@ def test_an_object_has_its_attributes_in_pythons_order(function) -> None:
 
 @pytest.mark.parametrize("function", [set_in_another_order, set_by_a_loop_in_a_branch])
 def test_other_orders_are_compiled(function) -> None:
-    assert "lines_" not in str(tilewright.jit(function, strict=True).for_args(X).explain())
+    assert "lines_" not in str(tilewright.jit(function, strict=True).for_args(X).explain(source=False))
 
 
 def test_an_object_of_the_last_iteration_stays_there() -> None:

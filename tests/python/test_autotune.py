@@ -332,7 +332,7 @@ def test_a_marked_function_is_tuned_and_used_afterwards(place):
         "def hotter(x):\n    return sum(np.sin(x) for _ in range(9))\n"
         "x = np.arange(300_000.0)\n"
         "hotter(x); f(x)\n"
-        "if f.specializations: print(f.explain())\n"
+        "if f.specializations: print(f.explain(source=False))\n"
     )
     out, err = place.run("marked.py", *SHORT)
     assert "of the time in f: tuning it" in err
@@ -382,7 +382,7 @@ def test_tune_from_python(own_store):
     assert result.closing_line().startswith("work: NumPy ")
     assert f.schedule == result.schedule
     assert np.array_equal(f(x), work(x))
-    assert "the fastest of those measured" in f.explain()
+    assert "the fastest of those measured" in f.explain(source=False)
     again = tilewright.jit(work, strict=True)
     again(x)
     assert again.schedule == result.schedule

@@ -287,7 +287,7 @@ def test_numpy_arrays_inside_of_a_device_block_go_there_and_come_back():
         def g(a):
             return (a * a + a) * a + 1
         g(x)
-        assert [v.build.on_device for v in g.specializations[0].versions] == [False], g.explain()
+        assert [v.build.on_device for v in g.specializations[0].versions] == [False], g.explain(source=False)
         with tilewright.device('cuda:1'):
             seen = calls_of(lambda: g(x))
         assert [v.build.on_device for v in g.specializations[0].versions] == [False, True]
@@ -426,7 +426,7 @@ def test_arrays_from_outside_of_the_call_are_copied_and_that_is_said():
         d = tilewright.to_device(x)
         scaled(d)
         assert calls_of(lambda: scaled(d))['copies_to_device'] == 1
-        assert 'weights: from outside of the call, copied to the device at each call' in scaled.explain()
+        assert 'weights: from outside of the call, copied to the device at each call' in scaled.explain(source=False)
         weights = tilewright.to_device(np.ones(4))
         scaled(d)
         assert 'copies_to_device' not in calls_of(lambda: scaled(d))
@@ -436,11 +436,11 @@ def test_arrays_from_outside_of_the_call_are_copied_and_that_is_said():
 def test_explain_says_copies_aloud():
     with_fake("""
         f(x, x)
-        text = f.explain()
+        text = f.explain(source=False)
         assert 'requires isa cuda-sm_80' in text
         assert 'each call copies 192 bytes to the device (x 96 bytes, y 96 bytes) and 96 bytes of results back' in text
         assert 'arrays on a device: no copies' in text
-        assert 'ld.global' in f.explain(code=True)
+        assert 'ld.global' in f.explain(source=False, code=True)
     """)
 
 

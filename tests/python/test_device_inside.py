@@ -116,7 +116,7 @@ def test_without_a_device_a_profile_is_refused():
             assert 'no CUDA driver' in str(error)
         else:
             raise AssertionError
-        text = f.explain(code=True)
+        text = f.explain(source=False, code=True)
         assert 'a call moves at least 80 bytes: arguments and results, each once' in text
     """)
 
@@ -279,7 +279,7 @@ def test_a_profile_on_a_device():
     (row,) = profile
     assert row.median_ns > 0 and row.registers > 0 and row.occupancy.blocks > 0
     assert profile.moved_bytes == 3 * 8 << 20 and profile.gbps > 0
-    assert "(by the driver)" in f.explain(code=True)
+    assert "(by the driver)" in f.explain(source=False, code=True)
 
 
 @needs_device

@@ -44,7 +44,7 @@ def test_a_call_of_many_small_kernels_says_once_that_the_host_is_the_place():
                          'the loops.'), text
     assert said.filename == __file__ and said.lineno == sweep.__wrapped__.__code__.co_firstlineno
     assert not warnings_of(lambda: sweep(tilewright.to_device(np.zeros((80, 60)).T)))
-    explained = sweep.explain()
+    explained = sweep.explain(source=False)
     assert 'on a device the iterations of its loops stay on the host (see loops of the program), each with its launches:' in explained
     assert 'the host is the place for it: pass NumPy arrays' in explained
     """)  # fmt: skip
@@ -53,7 +53,7 @@ def test_a_call_of_many_small_kernels_says_once_that_the_host_is_the_place():
 def test_many_kernels_with_work_of_their_own_are_in_their_place():
     with_fake(SWEEP + """
     assert not warnings_of(lambda: averaged(tilewright.to_device(np.zeros(100_000))))
-    explained = averaged.explain()
+    explained = averaged.explain(source=False)
     assert 'the latest such call launched ' in explained and 'the host is the place' not in explained
     """)  # fmt: skip
 

@@ -54,7 +54,7 @@ def test_a_long_calculation_of_plain_values_is_pythons(soon_long):
     for _ in range(4):
         np.testing.assert_array_equal(compiled(x, words), counted_words(x, words))
     line = counted_words.__code__.co_firstlineno + 1
-    assert f"counted_words.lines_{line}_to_{line}(" in compiled.explain()
+    assert f"counted_words.lines_{line}_to_{line}(" in compiled.explain(source=False)
     assert soon_long[0] < 400  # once through the list would be 2,000
     words.append("a longer one")
     np.testing.assert_array_equal(compiled(x, words), counted_words(x, words))
@@ -68,7 +68,7 @@ def test_what_python_cannot_run_alone_is_followed_to_its_end(soon_long):
     compiled = tilewright.jit(sums, strict="kernels")
     np.testing.assert_array_equal(compiled(x, words), sums(x, words))
     assert compiled.specializations
-    assert "between kernels" not in compiled.explain()
+    assert "between kernels" not in compiled.explain(source=False)
 
 
 def test_operations_between_plain_values_are_followed(soon_long):
@@ -82,7 +82,7 @@ def test_operations_between_plain_values_are_followed(soon_long):
     x = np.linspace(0.0, 1.0, 9)
     compiled = tilewright.jit(polynomial, strict=True)
     np.testing.assert_allclose(compiled(x), polynomial(x), rtol=1e-13)
-    assert "between kernels" not in compiled.explain()
+    assert "between kernels" not in compiled.explain(source=False)
 
 
 def functions_given_to(name, monkeypatch):
@@ -120,7 +120,7 @@ def test_long_arguments_of_stages_are_shown_short():
     compiled = tilewright.jit(joined)
     for _ in range(3):
         compiled(np.arange(3.0), [f"word {k}" for k in range(1000)])
-    line = next(one for one in compiled.explain().splitlines() if "joined.lines" in one or "print(" in one)
+    line = next(one for one in compiled.explain(source=False).splitlines() if "joined.lines" in one or "print(" in one)
     assert len(line) < 400
     assert "word 3'" in line
 
@@ -132,7 +132,7 @@ def test_plain_values_that_take_long_one_by_one_are_pythons(soon_long, monkeypat
     compiled = tilewright.jit(counted_words, strict=True)
     for _ in range(4):
         np.testing.assert_array_equal(compiled(x, words), counted_words(x, words))
-    assert "between kernels" in compiled.explain()
+    assert "between kernels" in compiled.explain(source=False)
     assert soon_long[0] < 400
 
 
@@ -214,10 +214,10 @@ def test_items_that_reduce_are_made_by_a_loop():
     for mine, right in zip(compiled(x), sums(x), strict=True):
         np.testing.assert_allclose(mine, right, rtol=1e-13)
         assert type(mine) is type(right)
-    assert "for " in compiled.explain()
+    assert "for " in compiled.explain(source=False)
     compiled = tilewright.jit(few, strict=True)
     np.testing.assert_allclose(compiled(x), few(x), rtol=1e-13)
-    assert "loops of the program" not in compiled.explain()
+    assert "loops of the program" not in compiled.explain(source=False)
 
 
 def test_lists_of_items_that_reduce_stay_lists():
@@ -267,7 +267,7 @@ def test_long_traces_that_come_to_nothing_end_with_the_outermost_statements(monk
         compiled = tilewright.jit(outer, strict=True)
         for _ in range(4):
             assert compiled(x) == outer(x)
-        assert (".middle(" in compiled.explain()) is is_outermost, compiled.explain()
+        assert (".middle(" in compiled.explain(source=False)) is is_outermost, compiled.explain(source=False)
 
 
 def inner(x):

@@ -134,7 +134,7 @@ def check(function: Callable[..., Any], x: Any, c: Any, **options: Any) -> str:
         scale = np.abs(np.nan_to_num(theirs[1], posinf=0, neginf=0)).max(initial=1)
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale)
-    text: str = compiled.explain()
+    text: str = compiled.explain(source=False)
     return text
 
 

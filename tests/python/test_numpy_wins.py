@@ -69,7 +69,7 @@ def test_small_calls_stay_with_numpy_where_it_is_faster(monkeypatch):
     f, measured = jitted(monkeypatch, 50 * US, 10 * US)
     f(SMALL)
     assert runs_of_numpy(f, SMALL) == 1
-    assert "NumPy takes 10.0 us, compiled code 50.0 us" in f.explain()
+    assert "NumPy takes 10.0 us, compiled code 50.0 us" in f.explain(source=False)
     looks = dict(measured.looks)
     f(LARGE)  # another version, with a measurement of its own
     assert runs_of_numpy(f, LARGE) == 1 and all(measured.looks[side] > looks[side] for side in looks)
@@ -79,7 +79,7 @@ def test_calls_that_numpy_loses_are_compiled(monkeypatch):
     f, _ = jitted(monkeypatch, 10 * US, 50 * US)
     f(SMALL)
     assert runs_of_numpy(f, SMALL) == 0
-    assert "NumPy takes" not in f.explain()
+    assert "NumPy takes" not in f.explain(source=False)
 
 
 def test_a_little_slower_is_no_loss(monkeypatch):
@@ -92,7 +92,7 @@ def test_long_calls_that_lose_stay_with_numpy(monkeypatch):
     f, _ = jitted(monkeypatch, 10_000 * US, 4_000 * US)
     f(LARGE)
     assert runs_of_numpy(f, LARGE) == 1
-    assert "NumPy takes 4000.0 us, compiled code 10000.0 us" in f.explain()
+    assert "NumPy takes 4000.0 us, compiled code 10000.0 us" in f.explain(source=False)
 
 
 def test_numpy_runs_once_where_a_long_call_wins_and_is_stopped_there(monkeypatch):
@@ -166,7 +166,7 @@ def test_large_calls_that_lose_leave_larger_ones_compiled(monkeypatch):
     f, measured = jitted(monkeypatch, 1_000 * US, 10 * US)
     f(LARGE)
     assert runs_of_numpy(f, LARGE) == 1
-    assert "NumPy for work below" in f.explain()
+    assert "NumPy for work below" in f.explain(source=False)
     measured.change(10 * US, 1_000 * US)
     larger = np.arange(3_000_000.0)
     f(larger)
@@ -181,7 +181,7 @@ def test_a_stored_schedule_that_loses_is_withdrawn_at_its_first_call(monkeypatch
     f(SMALL)
     loses = numpy_ns < 50 * US
     assert measured.looks["numpy"] and runs_of_numpy(f, SMALL) == loses
-    assert ("NumPy takes 10.0 us, compiled code 50.0 us (under the schedule that" in f.explain()) == loses
+    assert ("NumPy takes 10.0 us, compiled code 50.0 us (under the schedule that" in f.explain(source=False)) == loses
     assert f.for_args(SMALL).has_own_schedule == (not loses)
 
 
@@ -208,7 +208,7 @@ def test_what_writes_is_compared_on_copies_and_writes_once(monkeypatch, numpy_ns
     f, measured = tilewright.jit(scaled, strict=True), Measured(monkeypatch, 50 * US, numpy_ns)
     x = np.ones(10)
     assert f(x) == 20 and (x == 2).all() and measured.looks["numpy"]
-    assert ("NumPy takes" in f.explain()) == (numpy_ns == 10 * US)
+    assert ("NumPy takes" in f.explain(source=False)) == (numpy_ns == 10 * US)
 
 
 def drawn(rng, n):

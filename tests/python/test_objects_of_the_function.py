@@ -895,4 +895,4 @@ def test_copies_of_objects_that_the_function_makes(function, args) -> None:
         got, expected = compiled(*args), function(*args)
         assert agree(got, expected)
     if function is not its_own_copy:
-        assert "between kernels" not in compiled.explain()
+        assert "between kernels" not in compiled.explain(source=False)

@@ -212,7 +212,7 @@ def test_parts_of_an_array_that_have_no_element_in_common_are_handed_apart():
     tables = [np.arange(3.0 * n).reshape(3, n) % 7 for n in (12, 5, 2, 1)]
     for table in [table for table in tables for _ in range(6)]:
         assert repr(compiled(table)) == repr(of_components(table))
-    assert any("lines_" in one.explain() for one in compiled.specializations)
+    assert any("lines_" in one.explain(source=False) for one in compiled.specializations)
     compiled = tilewright.jit(of_overlapping_parts)
     for x in [np.arange(n) % 5 for n in (9, 2, 9) for _ in range(6)]:
         with warnings.catch_warnings():
@@ -229,7 +229,7 @@ def test_they_are_run_by_python(function, calls):
             assert repr(compiled(*mine)) == repr(function(*theirs))
             assert repr(mine) == repr(theirs)
     is_whole = function is words_of  # the texts say how often its loops run
-    assert is_whole != any("lines_" in one.explain() for one in compiled.specializations)
+    assert is_whole != any("lines_" in one.explain(source=False) for one in compiled.specializations)
 
 
 def noted(x):
@@ -313,7 +313,7 @@ def test_a_function_of_nothing_else_is_pythons_and_says_so():
     compiled = tilewright.jit(all_of_it, strict=True)
     for _ in range(10):
         assert compiled(X) == all_of_it(X)
-    assert "all_of_it.lines_" in compiled.explain()
+    assert "all_of_it.lines_" in compiled.explain(source=False)
     with pytest.raises(tilewright.TraceError):
         tilewright.jit(all_of_it, strict="kernels")(X)
 
@@ -358,7 +358,7 @@ def test_a_function_of_one_statement_is_a_part_where_its_call_was_not_enough():
     x = np.array([0.5, 0.25, 1.5, 2.0])
     for limits in (np.array([2.0, 5.0]), np.array([3.0, 1.0]), np.array([2.0]), np.array([4.0, 9.0])):
         assert repr(compiled(x, limits)) == repr(of_each_limit(x, limits))
-    assert "lines_" in compiled.explain()
+    assert "lines_" in compiled.explain(source=False)
 
 
 def test_statements_that_do_not_stand_alone():

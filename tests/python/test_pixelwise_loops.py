@@ -35,7 +35,7 @@ def compiled(function: Any, args: tuple[Any, ...], schedule: str | None = None) 
     if schedule is not None:
         specialization.schedule = schedule
     result = jitted(*args)
-    assert "runs in NumPy" not in jitted.explain(), jitted.explain()
+    assert "runs in NumPy" not in jitted.explain(source=False), jitted.explain(source=False)
     return result
 
 
@@ -232,7 +232,7 @@ def test_explain_names_the_kind_of_each_loop() -> None:
     jitted.for_args(np.zeros(3), np.zeros(3), 5, 4.0)
     assert re.search(
         r"loops of the program:\n  line \d+: for t in range\(0, maxiter, 1\): pixelwise; an element is done once inside is false",
-        jitted.explain(),
+        jitted.explain(source=False),
     )
 
 

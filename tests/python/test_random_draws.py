@@ -263,7 +263,7 @@ def test_threads_share_a_generator() -> None:
 
 
 def explained(function: Any) -> str:
-    text = COMPILED[function].explain()
+    text = COMPILED[function].explain(source=False)
     return text[text.index("loops of the program:") : text.index("stages:")]
 
 

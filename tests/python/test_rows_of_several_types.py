@@ -55,7 +55,7 @@ def test_results_are_numpys(function: Callable[..., Any]) -> None:
         assert given.shape == expected.shape
         np.testing.assert_allclose(given, expected, rtol=1e-14)
         np.testing.assert_array_equal(np.signbit(given)[given == 0], np.signbit(expected)[expected == 0])
-    assert "NumPy computes it" not in compiled.explain()
+    assert "NumPy computes it" not in compiled.explain(source=False)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

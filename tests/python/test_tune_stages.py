@@ -267,10 +267,12 @@ def test_explain_says_what_numpy_computes_and_how_much_of_a_call() -> None:
         f"  numpy.sort($0)  line {line + 1}  NumPy computes it, or a twin on all threads: {sorts}{{}}\n"
         f"  numpy.cumsum($0)  line {line + 2}  NumPy computes it, or a twin on all threads: {sums}{{}}\n"
     )
-    assert told.format("", "") in compiled.explain()
+    assert told.format("", "") in compiled.explain(source=False)
     specialization.stage_times = lambda: ((2, 1000), {"numpy.sort($0)": (2, 614), "numpy.cumsum($0)": (2, 40)})  # type: ignore[method-assign]
-    assert told.format("; 61 % of a call", "; 4 % of a call") in compiled.explain()
-    assert "\nbetween kernels:\n" not in tilewright.jit(lambda x: x * 2.0, strict=True).for_args(X).explain()
+    assert told.format("; 61 % of a call", "; 4 % of a call") in compiled.explain(source=False)
+    assert "\nbetween kernels:\n" not in tilewright.jit(lambda x: x * 2.0, strict=True).for_args(X).explain(
+        source=False
+    )
 
 
 def test_a_function_of_gathered_arguments_has_shares() -> None:

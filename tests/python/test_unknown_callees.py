@@ -214,7 +214,7 @@ def test_what_objects_call_when_they_are_called_happens_once():
             expected, log = calls_an_object(X + k, held), [*LOG]
             LOG.clear()
             assert agree(compiled(X + k, held), expected) and log == LOG
-        assert "test_unknown_callees.note" in compiled.explain()
+        assert "test_unknown_callees.note" in compiled.explain(source=False)
 
 
 def test_a_result_of_another_kind_goes_on_in_numpy():
@@ -553,14 +553,14 @@ def test_what_is_slower_than_a_watched_call_stays_with_numpy(monkeypatch):
         wanted, _, wanted_log = outcome(many, X, 2.0)
         assert agree(result, wanted)
         assert log == wanted_log
-    assert "plain Python takes" in str(compiled.explain())
+    assert "plain Python takes" in str(compiled.explain(source=False))
 
 
 def test_explain_names_the_call_and_why_it_is_not_followed():
     compiled = tilewright.jit(writes, strict=True)
     for _ in range(3):
         compiled(X.copy(), 2.0)
-    text = str(compiled.explain())
+    text = str(compiled.explain(source=False))
     assert "fill($0, 9.0)" in text
     assert "LOG.append() on something outside of the function" in text
     assert "tilewright.effects" not in text.partition("between kernels:")[2].partition("versions")[0]
@@ -569,9 +569,9 @@ def test_explain_names_the_call_and_why_it_is_not_followed():
 def test_explain_says_where_calls_were_looked_at_and_nothing_is_compiled_yet(monkeypatch):
     monkeypatch.setattr(JitFunction, "_compile_what_was_seen", lambda *_: None)
     compiled = tilewright.jit(writes, strict=True)
-    assert "nothing compiled yet: call it, or use f.for_args(…)" in compiled.explain()
+    assert "nothing compiled yet: call it, or use f.for_args(…)" in compiled.explain(source=False)
     compiled(X.copy(), 2.0)
-    assert "nothing compiled yet: the calls so far ran as plain Python, to show" in compiled.explain()
+    assert "nothing compiled yet: the calls so far ran as plain Python, to show" in compiled.explain(source=False)
 
 
 # -- branches of which calls go one way --------------------------------------------------------------------------------
@@ -877,7 +877,7 @@ def test_a_call_takes_more_numbers_than_a_stage_has_operands():
         assert agree(result, wanted)
         assert log == wanted_log
     assert len(compiled._specializations) == 1
-    assert "list([" in compiled.explain()
+    assert "list([" in compiled.explain(source=False)
 
 
 @tilewright.stage

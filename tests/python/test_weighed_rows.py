@@ -34,4 +34,4 @@ def test_weighed_rows_are_numpys(function: Callable[..., Any]) -> None:
         x, w = rng.random((rows, columns)) - 0.5, (rng.random(columns) - 0.5) / 10
         for matrix in (x, x[::-1]):
             np.testing.assert_allclose(compiled(matrix, w), function(matrix, w), rtol=1e-9, atol=1e-9)
-    assert ", ro)" in compiled.explain()
+    assert ", ro)" in compiled.explain(source=False)
