@@ -52,7 +52,9 @@ class Slow:
 def reference(function):
     return datasets.Reference(
         function,
-        types.SimpleNamespace(writes=(), writes_anything=False, generators=(), set_objects=(), results=None),
+        types.SimpleNamespace(
+            writes=(), writes_anything=False, generators=(), set_objects=(), arguments=(), results=None
+        ),
         Program("return %1"),
     )
 

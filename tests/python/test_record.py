@@ -807,7 +807,7 @@ def test_loops_of_the_top_level_are_chosen_as_functions_are(tmp_path):
     """
     recorder, main = record(tmp_path, text, covers=True)
     choices, _ = choose(recorder, "s.py", None, "time", accept, covers=True)
-    assert [c.candidate.name for c in choices] == ["lines_4_to_5"]
+    assert [c.candidate.name for c in choices] == ["lines_3_to_5"]
     plain, _ = record(tmp_path, text)
     assert not plain.candidates and main.x.sum() > 0
 

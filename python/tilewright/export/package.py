@@ -37,10 +37,10 @@ def export_module(
     then."""
     folder = folder.absolute()
     check_place(folder, options)
-    exported = _numbered(folder, functions)
-    check_keeps(folder, options, [one.name for one in exported])
-    for one in exported:
-        check_exportable(one.function, one.specializations, options)
+    check_keeps(folder, options, [function.__name__ for function, _ in functions])
+    for function, specializations in functions:
+        check_exportable(function, list(specializations), options)
+    exported = _numbered(functions)
     _check_together(folder, exported)
     try:
         check_cubins(options.cubins, isa_levels(options.targets))
@@ -66,7 +66,7 @@ def export_module(
     return folder
 
 
-def _numbered(folder: Path, functions: Sequence[tuple[Jitted, Sequence[Specialization]]]) -> list[Exported]:
+def _numbered(functions: Sequence[tuple[Jitted, Sequence[Specialization]]]) -> list[Exported]:
     exported: list[Exported] = []
     for function, specializations in functions:
         first = sum(len(one.specializations) for one in exported)
