@@ -263,9 +263,7 @@ class HotFunction(JitFunction):
         return is_served
 
     def _is_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        if self._found(args, kwargs) is not None or call_key(args, kwargs) in self._refused:
-            return True
-        if self._kept_trace(None, args, kwargs):  # also while a copy follows another kind of call
+        if self._is_answered(args, kwargs):  # also while a copy follows another kind of call
             return True
         if self._apart is not None:
             if not self._apart.is_over():
@@ -275,13 +273,21 @@ class HotFunction(JitFunction):
             if self._apart.is_ours():
                 self._take(self._apart.said or {})
             self._apart = None
-        if self._is_followed_here or call_key(args, kwargs) in self._refused or self._kept_trace(None, args, kwargs):
-            return True
+            if self._is_answered(args, kwargs):  # by what that has found
+                return True
         if self._unknown_ns < (self._worth_ns if self._begun_apart else 0) or self._begun_apart >= _MOST_APART:
             return False
         if is_possible():
             self._follow_apart(args, kwargs)
         return not is_possible() and self.python_ns + self._all_unknown_ns > _WORTH_NS
+
+    def _is_answered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether such a call was followed, here or in another process, or refused."""
+        return (
+            self._found(args, kwargs) is not None
+            or call_key(args, kwargs) in self._refused
+            or self._kept_trace(None, args, kwargs) is not None
+        )
 
     def _follow_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], is_idle: bool = True) -> None:
         if not has_place():

@@ -8,7 +8,6 @@ run. It imports nothing that a script without NumPy would not import itself.
 
 from __future__ import annotations
 
-import ast
 import atexit
 import builtins
 import functools
@@ -28,11 +27,10 @@ from typing import Any
 from . import kept_memory
 from .hot_observer import HotObserver, is_tuned, times_of
 from .own_frames import leave_out_ours
-from .record.hooks import with_hooks
-from .record.left_alone import looks_at_frames
+from .record.loading import load
 from .record.ownership import Users
-from .record.regions import Region, Regions, with_regions
-from .script import Script, ScriptStopped, load_script
+from .record.regions import Region
+from .script import Script, ScriptStopped
 
 
 class _Inside(threading.local):
@@ -153,36 +151,31 @@ def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> 
     module = types.ModuleType("__main__")
     bindings = module.__dict__
 
-    def bound(name: str) -> None:
-        found.note_source(name, bindings[name])
-        bindings[name] = run.observed(name, bindings[name], bindings)
+    def observed(name: str, value: Any, into: Any) -> Any:
+        return run.observed(name, value, into)  # made below, when it is known where the script lies
 
-    found = Regions()
-
-    def changed(tree: ast.Module) -> None:
-        nonlocal found
-        if mode == "compiled" and not looks_at_frames(tree):
-            found = with_regions(tree)
-
+    compiles = mode == "compiled"  # the other run is the script as it is
     try:
-        code, file, folder, package = load_script(script, lambda source, name: with_hooks(source, name, bound, changed))
+        loaded = load(script, bindings, observed, takes_regions=compiles)
     except ScriptStopped as error:
         print(error, file=sys.stderr)
         return 1
-    run = _Run(Users(folder), set() if names == "-" else set(names.split(",")), mode == "compiled", began_ns)
+    run = _Run(Users(loaded.folder), set() if names == "-" else set(names.split(",")), compiles, began_ns)
     atexit.register(run.report, json.loads(report))
-    bindings.update({"__file__": file, "__builtins__": __builtins__, "__package__": package, "__cached__": None})
+    bindings.update(
+        {"__file__": loaded.file, "__builtins__": __builtins__, "__package__": loaded.package, "__cached__": None}
+    )
     sys.modules["__main__"] = module
-    sys.argv = [file if script.path is None else arguments[0], *rest]  # as it was given, as Python does
-    sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
-    if mode == "compiled":  # the other run is the script as it is
+    sys.argv = [loaded.file if script.path is None else arguments[0], *rest]  # as it was given, as Python does
+    sys.path[:1] = [loaded.folder]  # in the place of the folder that `-c` has there
+    if compiles:
         kept_memory.keep()
-    for one in found.regions:
-        run.region(one, bindings, file)
+    for one in loaded.regions:
+        run.region(one, bindings, loaded.file)
     run.own_ns = time.perf_counter_ns() - began_ns
     try:
         with run.importing():
-            exec(code, bindings)
+            exec(loaded.code, bindings)
     except SystemExit as stop:
         run.code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         raise

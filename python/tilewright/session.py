@@ -96,7 +96,8 @@ class Session(HotObserver):
 
     @contextmanager
     def recording(self, replace: Replace, names: dict[str, Any]) -> Iterator[_Recording]:
-        """`names`: of the cell. What `replace` gives stands for the user's functions inside, those of their modules too, and of what comes to be there."""
+        """What `replace` gives stands for the user's functions inside, those of their modules too, and of what comes to be in `names`,
+        the cell's."""
         with self.paused():
             observer = _Recording(self.users, replace, names)
             try:

@@ -349,9 +349,9 @@ class Specializing(_face.Dispatcher):
         traced, example = specialization.traced, specialization.example.without_data()
         why_not = trace_cache.keep(key, _of_compiled_ones(traced), self.__wrapped__)
         if not why_not:
-            wins = (specialization.mark_of_code(example),) if figures.wins_clearly else ()
+            mark = specialization.mark_of_code(example) if figures.wins_clearly else ""
             found = trace_cache.OfProgram(
-                tuned=(dict(example.sizes),), work=work_of(specialization.program), wins=tuple(filter(None, wins))
+                tuned=(dict(example.sizes),), work=work_of(specialization.program), wins=(mark,) if mark else ()
             )
             trace_cache.note(key, traced.digest, found, python_ns)
         return why_not

@@ -16,16 +16,17 @@ from typing import Any, NoReturn
 from .. import checks, recording, settings
 from ..enabled import disable, report, the_session
 from ..errors import Error
-from ..interpret.source import DEFINITIONS, as_written, inside
-from ..quantities import counted, parse_duration_s
+from ..interpret.source import DEFINITIONS, inside
+from ..quantities import parse_duration_s
 from ..record.capture import Recorder
 from ..record.choose import WORKLOADS, NothingToTune
 from ..record.hooks import hook_cell
 from ..session import Session
-from ..tuning import TuneOptions, TuneResult, tune_call
+from ..tuning import TuneOptions, TuneResult
 from .parse import UsageError, usage_errors
 from .progress import Progress
-from .session import Prepared, Recorded, Request, budget_of_next, chosen
+from .searches import budget_of_next, search, was_stopped
+from .session import Prepared, Recorded, Request, chosen
 
 _BOUND = "__tilewright_recorded_bound__"  # among the builtins
 _NAME = "autotune"
@@ -183,22 +184,14 @@ def _tuned(recorded: Recorded, options: argparse.Namespace) -> list[tuple[Prepar
             progress.warn("warning: there is no home directory: nothing learnt is kept. Set TILEWRIGHT_DB.")
         ends = time.monotonic() + options.budget_s
         for number, one in enumerate(recorded.prepared):
-            progress.say(f"{one.choice.sentence}: tuning it")
-            progress.say(
-                f"the call: {one.function.__name__}({one.call.text()}), seen {counted(one.call.count, 'time')}"
-            )
-            search = TuneOptions(budget_of_next(recorded.prepared[number:], ends), options.trials, db=db)
+            options_of_one = TuneOptions(budget_of_next(recorded.prepared[number:], ends), options.trials, db=db)
             try:
-                result = tune_call(
-                    one.specialization, as_written(one.choice.candidate.function), one.call.args, one.call.kwargs, search,
-                    compiled=one.function, observer=progress, is_warm=True,
-                )  # fmt: skip
+                result = search(one, options_of_one, progress)
             except Error as error:
                 progress.warn(f"autotune: {error}")
                 continue
-            result.function = one.function.__name__
             results.append((one, result))
-            if result.raw.get("interrupted") or result.raw.get("cancelled"):
+            if was_stopped(result):
                 break
     return results
 

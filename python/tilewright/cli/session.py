@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -128,16 +127,6 @@ def chosen(
     if left_alone := calls_in_children(recorder):
         refusals.append(f"{name}: {left_alone}")
     return Recorded(prepared, refusals, time_lines(recorder, what), recorder.script_ns)
-
-
-_LEAST_S = 1.0  # of a search, however little of the budget is a function's
-
-
-def budget_of_next(rest: Sequence[Prepared], ends: float) -> float:
-    """Seconds for the search of the first one of those that are left until then (monotonic clock): what the ones before have left, by
-    the time that the script spends on each."""
-    rest_ns = sum(one.choice.weight_ns for one in rest)
-    return max((ends - time.monotonic()) * rest[0].choice.weight_ns / max(rest_ns, 1), _LEAST_S)
 
 
 def also_specialize(prepared: Prepared, signatures: list[str]) -> None:

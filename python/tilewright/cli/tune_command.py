@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,20 +13,18 @@ import typer
 from .. import __version__, checks, settings
 from ..decorator import CONTRACTS
 from ..devices import check_device
-from ..errors import Error, ExportError, InternalError
+from ..errors import Error, ExportError
 from ..export import ExportOptions
 from ..export.cubins import check_cubins
 from ..export.package import check_keeps, check_place, functions_in
 from ..export.versions import contract_of, isa_levels
-from ..interpret.source import as_written
 from ..machine import CUDA_DEFAULT, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..native import compiler
 from ..own_frames import names_a_part
-from ..quantities import counted, parse_duration_s
+from ..quantities import parse_duration_s
 from ..record.choose import WORKLOADS
 from ..script import Script, check_script
-from ..specialization import Specialization
-from ..tuning import TuneOptions, TuneResult, checked_strategy, tune_call
+from ..tuning import TuneOptions, TuneResult, checked_strategy
 from . import SUBCOMMANDS
 from .batch import run_batch
 from .exit_codes import INTERRUPTED, OK, PARTIAL, USAGE
@@ -44,7 +42,8 @@ from .parse import (
     usage_errors,
 )
 from .progress import Progress
-from .session import Prepared, Request, also_specialize, budget_of_next, prepare
+from .searches import budget_of_next, search, was_stopped
+from .session import Prepared, Request, also_specialize, prepare
 from .tune_options import Options
 from .tune_report import report, report_built
 from .tuned_module import Written, built_module, export, names_for_module, why_no_module
@@ -221,7 +220,6 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
     if options.writes_module:
         check_place(options.out, options.export)  # before an hour of searching, not after
     check_cubins(options.export.cubins, isa_levels(options.export.targets))
-    results: list[tuple[Prepared, TuneResult]] = []
     with Progress(quiet, options.tune.budget_s) as progress:
         progress.say(f"running {script.name}")
         if options.request.function is None and options.writes_module:
@@ -251,91 +249,85 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
         targeted = targets_of(options.request.target)
         places = [on_device for on_device, isa in ((False, targeted.host), (True, targeted.device)) if isa is not None]
         searches = [(one, on_device) for one in prepared for on_device in places]
-        schedule = options.tune.schedule
-        interrupted = False
-        failed: list[tuple[Specialization, bool]] = []  # nothing of it was right, or nothing compiled
-        right: set[bool] = set()
-        wrong: set[bool] = set()
-        ends = time.monotonic() + options.tune.budget_s
-        for number, (one, on_device) in enumerate(searches):
-            progress.say(f"{one.choice.sentence}: tuning it{' on the CUDA device' if on_device else ''}")
-            progress.say(
-                f"the call: {one.function.__name__}({one.call.text()}), seen {counted(one.call.count, 'time')}"
-            )
-            options.tune.budget_s = budget_of_next([each for each, _ in searches[number:]], ends)
-            options.tune.on_device = on_device
-            is_meant = is_among(one, scheduled) and is_cuda_isa(head_of(schedule)[1]) == on_device
-            options.tune.schedule = schedule if is_meant else None
-            try:
-                result = _tune_one(one, options, progress)
-            except Exception as error:
-                if not isinstance(error, Error):
-                    what = f"{one.function.__name__}: its search raised {type(error).__name__}: {error}."
-                    error = InternalError(what, "Please report it.")  # noqa: PLW2901
-                if len(searches) == 1:
-                    raise error from None
-                progress.warn(
-                    f"{one.function.__name__}: not tuned: {str(error).removeprefix(f'{one.function.__name__}: ')}"
-                )
-                continue
-            results.append((one, result))
-            if result.complete:
-                right.add(on_device)
-                if not on_device and options.serves_run and settings.cache_enabled() and (why := _keep(one, result)):
-                    progress.warn(
-                        f"{one.function.__name__}: `autotune run` follows it anew: its trace cannot be kept ({why})"
-                    )
-            elif result.raw.get("notes"):
-                wrong.add(on_device)
-                failed.append((one.specialization, on_device))
-            if result.raw.get("interrupted") or result.raw.get("cancelled"):
-                interrupted = True
-                break
-        measured = [(one, result) for one, result in results if result.complete]
+        ended = _search_all(searches, scheduled, options, progress)
         written, not_written = Written([], {}), None
-        if measured:
-            if wrong := wrong - right:
-                left = [t for t in options.export.targets if is_cuda_isa(resolve_isa(t)) not in wrong]
-                progress.warn(
-                    f"the module is for {','.join(left)} alone: nothing that was built for the other target gave right results"
-                )
-                options.export = replace(options.export, targets=tuple(left))
+        if ended.measured:
             try:
-                # What the module there has and no search has come to stays in it.
-                reached = [one for one, _ in results]
-                kept = [one for one in prepared if one.function.__name__ in options.request.wanted]
-                for_it = [one for one, _ in measured] + [one for one in kept if not is_among(one, reached)]
-                devices = {is_cuda_isa(resolve_isa(target)) for target in options.export.targets}
-                bad = [one for one, on_device in failed if on_device in devices]
-                written = export([one for one in for_it if one.specialization not in bad], options, progress, bad)
+                written = _module_of(prepared, ended, options, progress)
             except (Error, MemoryError) as error:  # what was learnt is stored, and is said all the same
                 not_written = str(error) or "there is not enough memory for it. Free some, or raise `ulimit -v`."
+    results = [(one, result) for one, _, result in ended.results]
     report(script, results, recorded, written, options, as_json, not_written)
-    if interrupted:
+    if ended.is_interrupted:
         return INTERRUPTED
     if not_written is not None:
         return USAGE
-    return OK if len(measured) == len(searches) else PARTIAL
+    return OK if len(ended.measured) == len(searches) else PARTIAL
 
 
-def _keep(one: Prepared, result: TuneResult) -> str:
-    """For `autotune run`, with what the script's calls took; why it cannot be kept, or ""."""
-    return one.function.keep_tuned(one.specialization, result.figures, one.call.total_ns / max(one.call.count, 1))
+@dataclass
+class _Ended:
+    """The searches that came to an end: the call, whether on the device, and what was found."""
+
+    results: list[tuple[Prepared, bool, TuneResult]] = field(default_factory=list)
+
+    @property
+    def measured(self) -> list[tuple[Prepared, bool]]:
+        return [(one, on_device) for one, on_device, result in self.results if result.complete]
+
+    @property
+    def failed(self) -> list[tuple[Prepared, bool]]:
+        """Nothing of it was right, or nothing compiled."""
+        return [(one, there) for one, there, result in self.results if not result.complete and result.raw.get("notes")]
+
+    @property
+    def is_interrupted(self) -> bool:
+        return bool(self.results) and was_stopped(self.results[-1][2])
 
 
-def _tune_one(one: Prepared, options: Options, progress: Progress) -> TuneResult:
-    result = tune_call(
-        one.specialization,
-        as_written(one.choice.candidate.function),
-        one.call.args,
-        one.call.kwargs,
-        options.tune,
-        compiled=one.function,
-        observer=progress,
-        is_warm=True,
-    )
-    result.function = one.function.__name__  # as the script calls it
-    return result
+def _search_all(
+    searches: list[tuple[Prepared, bool]], scheduled: list[Prepared], options: Options, progress: Progress
+) -> _Ended:
+    """One after the other, until one is interrupted. Raises Error where it is the only one that fails."""
+    ended = _Ended()
+    schedule, ends = options.tune.schedule, time.monotonic() + options.tune.budget_s
+    for number, (one, on_device) in enumerate(searches):
+        options.tune.budget_s = budget_of_next([each for each, _ in searches[number:]], ends)
+        options.tune.on_device = on_device
+        is_meant = is_among(one, scheduled) and is_cuda_isa(head_of(schedule)[1]) == on_device
+        options.tune.schedule = schedule if is_meant else None
+        name = one.function.__name__
+        try:
+            result = search(one, options.tune, progress)
+        except Error as error:
+            if len(searches) == 1:
+                raise
+            progress.warn(f"{name}: not tuned: {str(error).removeprefix(f'{name}: ')}")
+            continue
+        ended.results.append((one, on_device, result))
+        if result.complete and not on_device and options.serves_run and settings.cache_enabled():
+            python_ns = one.call.total_ns / max(one.call.count, 1)
+            if why := one.function.keep_tuned(one.specialization, result.figures, python_ns):
+                progress.warn(f"{name}: `autotune run` follows it anew: its trace cannot be kept ({why})")
+        if was_stopped(result):
+            break
+    return ended
+
+
+def _module_of(prepared: list[Prepared], ended: _Ended, options: Options, progress: Progress) -> Written:
+    """Of what was measured, and of what the module there has and no search has come to. Raises ExportError."""
+    if wrong := {there for _, there in ended.failed} - {there for _, there in ended.measured}:
+        left = [t for t in options.export.targets if is_cuda_isa(resolve_isa(t)) not in wrong]
+        progress.warn(
+            f"the module is for {','.join(left)} alone: nothing that was built for the other target gave right results"
+        )
+        options.export = replace(options.export, targets=tuple(left))
+    reached = [one for one, _, _ in ended.results]
+    kept = [one for one in prepared if one.function.__name__ in options.request.wanted and not is_among(one, reached)]
+    devices = {is_cuda_isa(resolve_isa(target)) for target in options.export.targets}
+    bad = [one.specialization for one, on_device in ended.failed if on_device in devices]
+    chosen = [one for one in [*(one for one, _ in ended.measured), *kept] if one.specialization not in bad]
+    return export(chosen, options, progress, bad)
 
 
 def _checked(option: str, path: Path | None) -> str | None:

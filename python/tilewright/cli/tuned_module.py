@@ -10,7 +10,7 @@ from ..builder import build
 from ..decorator import JitFunction
 from ..errors import ExportError
 from ..export import export_module
-from ..export.package import are_of_one_module, check_exportable, check_keeps
+from ..export.package import are_of_one_module, check_exportable
 from ..export.versions import ExportOptions, count_of_versions, isa_levels
 from ..machine import is_cuda_isa
 from ..own_frames import stands_in
@@ -105,7 +105,6 @@ def export(
     functions, left_out = for_module(prepared, options, failed)
     if functions:
         progress.say(f"writing {options.out}")
-        check_keeps(options.out, options.export, [function.__name__ for function, _ in functions])
         _write(functions, options, progress)
     elif options.asks_for_module:
         raise ExportError(next(iter(left_out.values())))

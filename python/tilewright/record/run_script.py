@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import importlib
 import io
@@ -18,13 +17,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import recording
-from ..script import PackageRaised, Script, ScriptRaised, load_script
+from ..script import PackageRaised, Script, ScriptRaised
 from .capture import Recorder, RecordingDone
-from .hooks import with_hooks
-from .left_alone import looks_at_frames
+from .loading import load
 from .observe import Observer
 from .ownership import Users
-from .regions import Region, Regions, with_regions
+from .regions import Region
 
 
 def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
@@ -32,44 +30,40 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
     main = types.ModuleType("__main__")
     names = main.__dict__
 
-    def bound(name: str) -> None:
-        found.note_source(name, names[name])
-        names[name] = observer.observed(name, names[name], names)
-
-    found = Regions()
-
-    def changed(tree: ast.Module) -> None:
-        nonlocal found
-        if recorder.takes_regions and not looks_at_frames(tree):
-            found = with_regions(tree)
+    def observed(name: str, value: Any, into: Any) -> Any:
+        return observer.observed(name, value, into)  # made below, when it is known where the script lies
 
     with _stdout_to_stderr():  # packages of `-m` are imported
         try:
-            code, file, folder, package = load_script(
-                script, lambda source, file: with_hooks(source, file, bound, changed)
-            )
+            loaded = load(script, names, observed, takes_regions=recorder.takes_regions)
         except PackageRaised as error:
             assert error.__cause__ is not None
             _print_own_traceback(error.__cause__)
             raise ScriptRaised(str(error)) from None
     names.update(
-        {"__file__": file, "__builtins__": builtins, "__package__": package, "__cached__": None, "__loader__": None}
+        {
+            "__file__": loaded.file,
+            "__builtins__": builtins,
+            "__package__": loaded.package,
+            "__cached__": None,
+            "__loader__": None,
+        }
     )
-    recorder.users = Users(folder)
+    recorder.users = Users(loaded.folder)
     observer = Observer(recorder.users, recorder.wrap)
     with (
-        _as_main(main, [file, *script.arguments], folder),
+        _as_main(main, [loaded.file, *script.arguments], loaded.folder),
         _exit_is_noticed(script.name),
         observer.importing(),
-        _recorded_regions(found.regions, names, file, recorder),
+        _recorded_regions(loaded.regions, names, loaded.file, recorder),
     ):
         for name, module in list(sys.modules.items()):
-            if package and name.partition(".")[0] == package.partition(".")[0]:
+            if loaded.package and name.partition(".")[0] == loaded.package.partition(".")[0]:
                 observer.look_through_module(module)  # `-m` has imported the package to find the module
         before, recording.recorder = recording.recorder, recorder
         start = time.perf_counter_ns()
         try:
-            exec(code, names)
+            exec(loaded.code, names)
         except RecordingDone:
             pass
         except SystemExit as stop:
