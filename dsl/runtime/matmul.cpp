@@ -25,6 +25,7 @@ struct Blas {
     void* gemm[4] = {}; // s, d, c, z
     void* syrk[2] = {}; // s, d: none in some libraries
     bool wide = false;
+    void* handle = nullptr;
     int (*get_threads)() = nullptr;
     void (*set_threads)(int) = nullptr;
 };
@@ -59,6 +60,7 @@ bool try_library(void* handle, Blas& blas) {
                 reinterpret_cast<void (*)(int)>(dlsym(handle, std::string(name).replace(at, 2, "set").c_str()));
             if (found.get_threads && found.set_threads) break;
         }
+        found.handle = handle;
         blas = found;
         return true;
     }
@@ -377,6 +379,15 @@ int matmul(DType dtype, const MatrixProducts& all) {
     if (kPlain[static_cast<std::size_t>(dtype)] == nullptr) return -1;
     kPlain[static_cast<std::size_t>(dtype)](products);
     return 0;
+}
+
+void* lapack_routine(const char* name, bool& wide) {
+    wide = blas().wide;
+    const char* const end = wide ? "_64_" : "_";
+    for (const char* prefix : {"scipy_", ""})
+        if (void* found = blas().handle ? dlsym(blas().handle, (prefix + std::string(name) + end).c_str()) : nullptr)
+            return found;
+    return nullptr;
 }
 
 } // namespace tilewright::runtime

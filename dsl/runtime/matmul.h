@@ -67,4 +67,8 @@ struct StackOperand {
 /// error code.
 int matmul(DType dtype, const MatrixProducts& products);
 
+/// A routine of LAPACK ("dgesv") in the library of those products; null where it has none. `wide`: whether its integers
+/// have 64 bits.
+void* lapack_routine(const char* name, bool& wide);
+
 } // namespace tilewright::runtime

@@ -109,7 +109,7 @@ class Dispatcher:
         scalar_types: Mapping[str, type] | None = ...,
         partials: Partials | None = ...,
         stages: Mapping[str, Callable[..., Any]] | None = ...,
-        finish: Callable[..., Any] | None = ...,
+        finish: Callable[..., Any] | tuple[Any, ...] | None = ...,
         generators: Sequence[tuple[str | None, int, str | None, bool]] | None = ...,
         sets: tuple[Sequence[int], bool] | None = ...,
     ) -> int: ...

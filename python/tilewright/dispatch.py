@@ -21,11 +21,12 @@ from .originals import original_of
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
-from .structure import finisher, is_flat, is_given_by_plans
+from .result_forms import called_by_python, finisher
+from .structure import is_flat, is_given_by_plans
 
 _CARRIED: dict[str, type[Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
 _SIMPLE = (bool, int, float, str, type(None))
-_SAME_KINDS = ("is", "type", "length", "code")  # of guards that the runtime has under their own name
+_SAME_KINDS = ("is", "type", "length", "code", "holds")  # of guards that the runtime has under their own name
 
 
 class _NotInC(Exception):
@@ -109,6 +110,10 @@ def _check(guard: Any, places: _Places) -> tuple[str, Any]:
         return guard.kind, places.of(guard.value)
     if guard.kind == "equal" and type(guard.value) in _SIMPLE:
         return "equal", guard.value
+    if guard.kind == "lacks":
+        return "lacks", tuple(guard.value)
+    if guard.kind == "keys" and guard.value[0] is dict and all(type(key) in _SIMPLE for key in guard.value[1]):
+        return "keys", tuple(guard.value[1])
     return "call", functools.partial(value_holds, guard.kind, guard.value)
 
 
@@ -149,7 +154,7 @@ class _Places:
             elif step == "length":
                 step, key = "call", len
             elif step == "original":
-                step, key = "call", original_of
+                key = original_of
             elif step not in ("attribute", "item"):
                 raise _NotInC
             found = self._add(self.of(path[:-1]), step, key)
@@ -229,7 +234,7 @@ def program_function(
     carried = [(a.name, _CARRIED[a.dtype] if isinstance(a, ScalarArgument) else None) for a in program.arguments]
 
     returns_list, flat = isinstance(structure, list), is_flat(structure)
-    finish = None if flat else finisher(structure)
+    finish = None if flat else called_by_python(structure)
 
     def run(values: Mapping[str, Any], out: Any, objects: Sequence[Any] = ()) -> Any:
         arguments = [values[name] if carry is None else carry(values[name]) for name, carry in carried]

@@ -6,7 +6,6 @@ import copy
 import functools
 import os
 import time
-import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _face, forks, later_builds, logs, settings
 from .binding import Bound, bind
+from .builder import build
 from .call_keys import LargestCalls, call_key
 from .devices import places_among
 from .dispatch import c_binding, program_function
 from .effects import looking_ns
 from .errors import Error, InternalError, TraceError
 from .machine import CUDA_DEFAULT, host_isa, targets_of
-from .originals import ORIGINAL
 from .program import Program
 from .signatures import own_signature, parts_of, takes_out
 from .specialization import Specialization
@@ -33,7 +32,6 @@ from .work import is_one_library_call, is_small, know_work, work_of
 
 if TYPE_CHECKING:
     from .figures import Figures
-    from .guards import Path as Steps
     from .trace.traced import Traced
     from .trace_cache import Known
 
@@ -347,7 +345,7 @@ class Specializing(_face.Dispatcher):
             trace_cache.leave_alone(key, self.__wrapped__, why, forgets=True)
             return ""
         traced, example = specialization.traced, specialization.example.without_data()
-        why_not = trace_cache.keep(key, _of_compiled_ones(traced), self.__wrapped__)
+        why_not = trace_cache.keep(key, traced, self.__wrapped__)
         if not why_not:
             mark = specialization.mark_of_code(example) if figures.wins_clearly else ""
             found = trace_cache.OfProgram(
@@ -355,6 +353,21 @@ class Specializing(_face.Dispatcher):
             )
             trace_cache.note(key, traced.digest, found, python_ns)
         return why_not
+
+    def keep_beside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Likewise a call that a script makes beside those that were tuned, under the default schedule: its first one, whose objects
+        hold something else. Raises Error where it cannot be compiled."""
+        from . import trace_cache  # noqa: PLC0415
+
+        before = list(self._specializations)
+        specialization, bound = self.specialize(args, kwargs)
+        if specialization in before or specialization.numpy_reason(bound) is not None:
+            return
+        made = build(specialization.request(bound))
+        key, digest = self._trace_key(None, takes_effects=True), specialization.traced.digest
+        if made is not None and not trace_cache.keep(key, specialization.traced, self.__wrapped__):
+            found = trace_cache.OfProgram(sizes=(dict(bound.sizes),), work=work_of(specialization.program))
+            trace_cache.note(key, digest, found)
 
     def _note_built(self, specialization: Specialization, bound: Bound) -> None:
         """Later processes find that code, whatever sizes they ask for that it serves, and need no compiler for what is asked
@@ -453,30 +466,3 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
         (p.name, p.kind.name.lower(), _face.MISSING if p.default is p.empty else p.default)
         for p in own_signature(function).parameters.values()
     ]
-
-
-def _of_compiled_ones(traced: Traced) -> Traced:
-    """A trace that holds of compiled functions and methods too, which stand for those that it calls under `autotune run`."""
-    guards = [
-        replace(one, path=_of_originals(one.path, is_function=one.kind == "code"))
-        for one in traced.guards
-        # Of a method the function and the object have guards of their own.
-        if not (one.kind == "type" and one.value is types.MethodType)
-    ]
-    arguments = [replace(one, path=_of_originals(one.path)) for one in traced.arguments]
-    return replace(traced, guards=tuple(guards), arguments=tuple(arguments))
-
-
-def _of_originals(path: Steps, is_function: bool = False) -> Steps:
-    """With a step to the function that a compiled one was made of, before what only that has."""
-    steps: list[Any] = []
-    for step in (*path, None) if is_function else path:
-        is_its_own = step is None or step[0] == "cell" or step in _OF_FUNCTIONS
-        if is_its_own and steps and steps[-1] not in (ORIGINAL, ("function", "")):
-            steps.append(ORIGINAL)
-        if step is not None:
-            steps.append(step)
-    return tuple(steps)
-
-
-_OF_FUNCTIONS = [("attribute", name) for name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__")]

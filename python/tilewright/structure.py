@@ -7,15 +7,13 @@ what the structure takes in order stands what views are made of: arrays that are
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .light_dataclass import dataclass
-from .own_attributes import attributes_of, hold, slots_of
+from .own_attributes import attributes_of
 
 # The kind of a leaf that a plan gives as a number, and the function as an array.
 ZERO_DIMENSIONAL = "array of no dimensions"
@@ -92,100 +90,6 @@ def is_given_by_plans(structure: Any) -> bool:
     return type(structure) is not list and is_flat(structure)
 
 
-def put_together(cls: type[Any], items: list[Any] | None, attributes: dict[str, Any], in_slots: dict[str, Any]) -> Any:
-    """An object as the function makes it, without its __init__, which was followed."""
-    new: Any = cls.__new__ if items is None else tuple.__new__
-    made = new(cls) if items is None else new(cls, items)
-    if attributes:
-        made.__dict__.update(attributes)  # not by setattr: the class may have a property of the name
-    for name, value in in_slots.items():
-        object.__setattr__(made, name, value)
-    return made
-
-
-def put_into(result: Any, changes: Sequence[tuple[Any, bool, dict[Any, Any]]]) -> Any:
-    """Sets attributes and items of the caller's objects, as the function does; gives its result."""
-    for owner, has_items, new in changes:
-        for name, value in new.items():
-            if has_items and name == APPENDED and type(owner) is list:
-                owner.extend(value)
-            elif has_items:
-                owner[name] = value
-            else:
-                hold(owner, name, value)
-    return result
-
-
-def finisher(structure: Any) -> Callable[..., Any]:
-    """What makes the function's result of what the plan gave, and of the objects whose attributes it sets: a function whose code
-    is one expression."""
-    held: list[Any] = []
-    text = finishing_text(structure, held)
-    finish: Callable[..., Any] = eval(f"lambda made, *objects: {text}", {"held": held, "numpy": np})
-    return finish
-
-
-def finishing_text(structure: Any, held: list[Any]) -> str:
-    """The expression, of `made`, of `objects`, of what is put into `held`, and of numpy."""
-    numbers = itertools.count()
-    used = Counter(number for leaf in _all_leaves(structure) if leaf.view for number, _ in leaf.view.steps)
-    known: dict[int, str] = {}  # variables, by the step that they are made in
-
-    def hold(value: Any) -> str:
-        held.append(value)
-        return f"held[{len(held) - 1}]"
-
-    def text(item: Any) -> str:
-        if type(item) is dict:
-            return "{" + ", ".join(f"{hold(key)}: {text(one)}" for key, one in item.items()) + "}"
-        if type(item) is list:
-            return "[" + ", ".join(map(text, item)) + "]"
-        if type(item) is tuple:
-            return "(" + "".join(f"{text(one)}, " for one in item) + ")"
-        if isinstance(item, Itself):
-            return f"objects[{item.number}]"
-        if isinstance(item, Changed):
-            result = text(item.result)
-            each = zip(item.have_items, item.objects, strict=True)
-            changes = "".join(
-                f"(objects[{k}], {has_items}, {text(new)}), " for k, (has_items, new) in enumerate(each) if new
-            )
-            return f"{hold(put_into)}({result}, ({changes}))"
-        if isinstance(item, Named):
-            return f"(one{item.number} := {text(item.structure)})"
-        if isinstance(item, Again):
-            return f"one{item.number}"
-        if isinstance(item, Made):
-            items = "None" if item.items is None else text(list(item.items))
-            slots = slots_of(item.cls)
-            held_in = [  # in the order that attributes_of() has, which the plan's results have
-                {name: part for name, part in item.attributes.items() if (name in slots) == is_slot}
-                for is_slot in (False, True)
-            ]
-            return f"{hold(put_together)}({hold(item.cls)}, {items}, {', '.join(map(text, held_in))})"
-        if hasattr(item, "_fields"):
-            return f"{hold(type(item))}({', '.join(map(text, item))})"
-        if item.view:
-            return view(item.view)
-        if item.kind == ZERO_DIMENSIONAL:
-            return f"numpy.array(made[{next(numbers)}])"
-        return hold(item.value) if item.kind == "constant" else f"made[{next(numbers)}]"
-
-    def view(seen: ViewSteps) -> str:
-        made = f"made[{seen.of}]"
-        for number, step in seen.steps:
-            if number in known:
-                made = known[number]
-                continue
-            made = step.replace(OF, made)
-            if used[number] > 1:
-                known[number] = f"view{number}"
-                made = f"({known[number]} := {made})"
-        return made
-
-    return text(structure)
-
-
 def seen_of(view: ViewSteps, made: Any) -> Any:
     """A view of what a plan gave."""
     shown = made[view.of]
@@ -241,18 +145,18 @@ def _held_at(owner: Any, length: int, name: Any, has_items: bool) -> Any:
     return owner[length:] if name == APPENDED and type(owner) is list else owner[name]
 
 
-def _all_leaves(structure: Any) -> list[Any]:
+def all_leaves(structure: Any) -> list[Any]:
     """What says of each of those what it is."""
     if isinstance(structure, Named):
-        return _all_leaves(structure.structure)
+        return all_leaves(structure.structure)
     if type(structure) is dict:
-        return [leaf for item in structure.values() for leaf in _all_leaves(item)]
+        return [leaf for item in structure.values() for leaf in all_leaves(item)]
     if isinstance(structure, Itself):
         return []
     if isinstance(structure, Changed):
-        return _all_leaves(structure.result) + [leaf for new in structure.objects for leaf in _all_leaves(new)]
+        return all_leaves(structure.result) + [leaf for new in structure.objects for leaf in all_leaves(new)]
     if isinstance(structure, Made):
-        return _all_leaves(structure.items or ()) + _all_leaves(structure.attributes)
+        return all_leaves(structure.items or ()) + all_leaves(structure.attributes)
     if type(structure) in (tuple, list) or hasattr(structure, "_fields"):
-        return [leaf for item in structure for leaf in _all_leaves(item)]
+        return [leaf for item in structure for leaf in all_leaves(item)]
     return [] if structure is None or isinstance(structure, Again) or structure.kind == "constant" else [structure]

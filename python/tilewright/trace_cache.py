@@ -34,10 +34,11 @@ import numpy as np
 from . import settings
 from .cache import FileCache, folder_of, sealed, unsealed
 from .guards import GETTERS, PythonGuard
+from .guards import Path as Steps
 from .guards import Same as ItsIdentity
 from .interpret.source import node_made_from
 from .native import compiler_identity
-from .originals import original_of
+from .originals import ORIGINAL, original_of
 from .pure_functions import PureFunction
 from .structure import Again, Changed, Itself, Made, Named, ViewSteps
 from .symbolic.stages import Stage
@@ -443,6 +444,34 @@ class Kept(NamedTuple):
     python_ns: float = 0.0
 
 
+def _of_compiled_ones(traced: Traced) -> Traced:
+    """A trace that holds of compiled functions and methods too: under `autotune run` these stand for those that it calls, until
+    Python is found to serve some of them best."""
+    guards = [
+        replace(one, path=_of_originals(one.path, is_function=one.kind == "code"))
+        for one in traced.guards
+        # Of a method the function and the object have guards of their own.
+        if not (one.kind == "type" and one.value is types.MethodType)
+    ]
+    arguments = [replace(one, path=_of_originals(one.path)) for one in traced.arguments]
+    return replace(traced, guards=tuple(guards), arguments=tuple(arguments))
+
+
+def _of_originals(path: Steps, is_function: bool = False) -> Steps:
+    """With a step to the function that a compiled one was made of, before what only that has."""
+    steps: list[Any] = []
+    for step in (*path, None) if is_function else path:
+        is_its_own = step is None or step[0] == "cell" or step in _OF_FUNCTIONS
+        if is_its_own and steps and steps[-1] not in (ORIGINAL, ("function", "")):
+            steps.append(ORIGINAL)
+        if step is not None:
+            steps.append(step)
+    return tuple(steps)
+
+
+_OF_FUNCTIONS = [("attribute", name) for name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__")]
+
+
 def keep(key: str, traced: Traced, function: Any) -> str:
     """Keep a trace for later processes; why it cannot be, or ""."""
     if not settings.cache_enabled():
@@ -450,7 +479,7 @@ def keep(key: str, traced: Traced, function: Any) -> str:
     try:
         if _has_an_order_of_this_process(traced, function):
             return "the order of a set, or a hash, which are others in each process"
-        data = _encoded(traced, function)
+        data = _encoded(_of_compiled_ones(traced), function)
     except Exception as error:  # noqa: BLE001  (objects of the script's are asked for their names, and may raise anything)
         return str(error) or type(error).__name__
 

@@ -14,7 +14,7 @@ from .machine import lost_processors
 from .specialization import Specialization
 from .trials import Trial
 
-_MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
+_MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's; calls in a row of other programs
 _MOST_BEGUN_ANEW = 2  # trials: shapes that never come again are compiled code's
 # Calls before it is known how functions that stages call are called best, and of those that take far longer than NumPy's.
 _MOST_SETTLING, _MOST_SLOW = 12, 4
@@ -116,7 +116,12 @@ class TriedCalls(DeviceCalls):
     ) -> Any:  # fmt: skip
         trial, alike = specialization.trial, magnitude_key(args, kwargs)
         is_its_own = len(self._specializations) == 1 or specialization.traced.matches(args, kwargs)
-        if trial is None or not is_its_own:
+        if trial is None:
+            return in_plan(*args, **kwargs)
+        trial.foreign = 0 if is_its_own else trial.foreign + 1
+        if not is_its_own:
+            if trial.foreign > _MOST_OTHERS:  # to find that out takes longer than a short call
+                self._end_trial(specialization, bound, "")
             return in_plan(*args, **kwargs)
         effects.Settling.events += not self.is_asked_for
         if trial.is_of_others(alike):

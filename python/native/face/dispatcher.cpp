@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "python/native/face/call_parts.h"
 #include "python/native/face/device_context.h"
 #include "python/native/face/face_types.h"
 #include "python/native/face/plan_call.h"
+#include "python/native/face/result_form.h"
 #include "python/native/face/stayed_calls.h"
 #include "python/native/face/vector_calls.h"
 
@@ -23,36 +25,9 @@ namespace {
 /// attributes it sets; null where that is the result.
 struct Entry {
     std::shared_ptr<const LoadedPlan> plan;
-    Ref finish;
+    std::shared_ptr<const ResultForm> form;
     std::vector<std::size_t> objects{}; ///< places
     bool may_repeat = false;            ///< whether NumPy may run a call that raised something
-};
-
-/// What `finish` is called with: the caller's objects as they are found when the call begins, behind what the plan
-/// gives.
-class Finishing {
-  public:
-    Finishing(const Entry& entry, PyObject* const* values) : finish_(Ref::borrowed(entry.finish.get())) {
-        for (const std::size_t place : entry.objects)
-            objects_.push_back(entry.plan->outside().value(place, values));
-    }
-    explicit operator bool() const { return static_cast<bool>(finish_); }
-    /// Not where an object went away since the call began to be looked at.
-    bool has_all() const {
-        return std::all_of(objects_.begin(), objects_.end(), [](const Ref& one) { return static_cast<bool>(one); });
-    }
-    PyObject* result_of(const Ref& made) const {
-        const Ref arguments(PyTuple_New(static_cast<Py_ssize_t>(objects_.size()) + 1));
-        if (!arguments) return nullptr;
-        PyTuple_SetItem(arguments.get(), 0, Py_NewRef(made.get()));
-        for (std::size_t k = 0; k < objects_.size(); ++k)
-            PyTuple_SetItem(arguments.get(), static_cast<Py_ssize_t>(k) + 1, Py_NewRef(objects_[k].get()));
-        return PyObject_Call(finish_.get(), arguments.get(), nullptr);
-    }
-
-  private:
-    Ref finish_;
-    std::vector<Ref> objects_;
 };
 
 struct Plans {
@@ -137,6 +112,26 @@ bool numpy_raises() {
     return false;
 }
 
+/// One try of one plan. done: `result` is the function's, or null with an error of making it.
+LoadedPlan::Attempt try_plan(const Entry& entry, PyObject* const* values, PyObject* out, Freedom freedom,
+                             PyObject*& result) {
+    // A reference of each: another thread may add or replace plans while a kernel runs.
+    const std::shared_ptr<const LoadedPlan> plan = entry.plan;
+    const std::shared_ptr<const ResultForm> form = entry.form;
+    if (!form) return plan->call(values, out, freedom, nullptr, &result);
+    // Also of the objects, as they are found when the call begins: what the plan's stages call may bind others.
+    const std::size_t count = entry.objects.size();
+    RefArray objects(alloca((count + 1) * sizeof(PyObject*)), count);
+    Found found(plan->outside(), values, alloca(Found::bytes(plan->outside())));
+    for (std::size_t k = 0; k < count; ++k)
+        if (objects[k] = Py_XNewRef(found.at(entry.objects[k])); !objects[k]) return LoadedPlan::Attempt::no_match;
+    const auto attempt = plan->call(values, out, freedom, nullptr, &result, &found);
+    if (attempt != LoadedPlan::Attempt::done) return attempt;
+    const Ref made(result);
+    result = form->result_of(made.get(), objects.items(), count);
+    return attempt;
+}
+
 /// Serves the call in C; null without an error when Python has to. `unchecked`: for the data that it has.
 PyObject* serve(PyObject* self, const RawCall& call, bool& unchecked) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
@@ -147,24 +142,20 @@ PyObject* serve(PyObject* self, const RawCall& call, bool& unchecked) {
     Gathered gathered;
     if (!plans.signature.bind(call, values, &out, gathered, false)) return nullptr;
     for (int pass = 0; pass <= object->copy_layouts; ++pass)
-        // By index and with a reference each: another thread may add or replace plans while a kernel runs.
+        // By index: another thread may add or replace plans while a kernel runs.
         for (std::size_t i = 0; i < plans.list.size(); ++i) {
-            const std::shared_ptr<const LoadedPlan> plan = plans.list[i].plan;
-            if (!plan->usable() || (plans.list[i].finish && out)) continue; // Python copies into `out`, item by item
-            const Finishing finish(plans.list[i], values);
-            if (!finish.has_all()) continue;
-            const bool may_repeat = plans.list[i].may_repeat;
-            auto attempt = plan->call(values, out, {true, pass == 1, object->copies_to_device != 0}, nullptr, &result);
-            unchecked = attempt == LoadedPlan::Attempt::unchecked;
-            if (unchecked) return nullptr;
+            const Entry& entry = plans.list[i];
+            if (!entry.plan->usable() || (entry.form && out)) continue; // Python copies into `out`, item by item
+            const bool may_repeat = entry.may_repeat;
+            const Freedom freedom{true, pass == 1, object->copies_to_device != 0};
+            const auto attempt = try_plan(entry, values, out, freedom, result);
+            if (attempt == LoadedPlan::Attempt::done) return result;
             if (attempt == LoadedPlan::Attempt::no_match) continue;
-            if (attempt != LoadedPlan::Attempt::done) {
-                // What raised stands behind attributes that are set, perhaps: NumPy sets those, and raises it.
-                unchecked = may_repeat && PyErr_ExceptionMatches(PyExc_Exception);
-                if (unchecked) PyErr_Clear();
-                return nullptr;
-            }
-            return finish ? finish.result_of(Ref(result)) : result;
+            // What raised stands behind attributes that are set, perhaps: NumPy sets those, and raises it.
+            unchecked =
+                attempt == LoadedPlan::Attempt::unchecked || (may_repeat && PyErr_ExceptionMatches(PyExc_Exception));
+            if (unchecked) PyErr_Clear();
+            return nullptr;
         }
     return nullptr;
 }
@@ -273,7 +264,7 @@ bool read_objects(PyObject* sets, Entry& entry) {
     for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
         const Py_ssize_t place = PyLong_AsSsize_t(PyList_GetItem(list.get(), i));
         if (place == -1 && PyErr_Occurred()) return false;
-        if (place < 0 || static_cast<std::size_t>(place) >= entry.plan->outside().size() || !entry.finish)
+        if (place < 0 || static_cast<std::size_t>(place) >= entry.plan->outside().size() || !entry.form)
             return fail(PyExc_ValueError, "sets: expected places, and `finish`.");
         entry.objects.push_back(static_cast<std::size_t>(place));
     }
@@ -293,7 +284,8 @@ PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
     Plans& plans = plans_of(self);
     auto plan = LoadedPlan::make(plan_text, objects, plans.name, plans.signature, b);
     if (!plan) return nullptr;
-    Entry entry{std::move(plan), Ref::borrowed(finish == Py_None ? nullptr : finish)};
+    Entry entry{std::move(plan), nullptr};
+    if (finish && finish != Py_None && !(entry.form = ResultForm::read(finish))) return nullptr;
     if (!read_objects(sets, entry)) return nullptr;
     const auto count = static_cast<Py_ssize_t>(plans.list.size()); // now: making it may have run Python
     if (index < -1 || index >= count)
@@ -342,8 +334,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     if (int rc = plans->stayed.traverse(visit, arg)) return rc;
     // A plan in use elsewhere has references that the collector does not see, and must not be counted as ours alone.
     for (const Entry& entry : plans->list) {
-        if (entry.finish)
-            if (int rc = visit(entry.finish.get(), arg)) return rc;
+        if (entry.form && entry.form.use_count() == 1)
+            if (int rc = entry.form->traverse(visit, arg)) return rc;
         if (entry.plan.use_count() == 1)
             if (int rc = entry.plan->traverse(visit, arg)) return rc;
     }
@@ -367,7 +359,13 @@ void dealloc(PyObject* self) {
     free_object(self);
 }
 
+PyTypeObject* g_dispatcher_type = nullptr;
+
 } // namespace
+
+bool is_dispatcher(PyObject* object) {
+    return g_dispatcher_type && PyObject_TypeCheck(object, g_dispatcher_type);
+}
 
 PyObject* make_dispatcher_type() {
     static PyMethodDef methods[] = {
@@ -398,7 +396,8 @@ PyObject* make_dispatcher_type() {
          "its own\n"
          "partials; or what the error of such a call says to do.\n"
          "stages: text of a stage -> what computes it, of a dict that lives as long as the call, and of arrays.\n"
-         "finish: makes the function's result of the tuple that the plan gives; calls with `out` are misses then.\n"
+         "finish: makes the function's result of the tuple that the plan gives; calls with `out` are misses then. A "
+         "form of\nresult_forms.py, or a callable.\n"
          "sets: (places of objects whose attributes finish sets: it is called with them behind the tuple; whether "
          "NumPy runs a call\n"
          "that raises something, and begins anew).\n"
@@ -456,7 +455,9 @@ PyObject* make_dispatcher_type() {
         {0, nullptr}};
     static PyType_Spec spec = {"tilewright._face.Dispatcher", sizeof(DispatcherObject), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | kVectorFlag, slots};
-    return PyType_FromSpec(&spec);
+    PyObject* const type = PyType_FromSpec(&spec);
+    g_dispatcher_type = reinterpret_cast<PyTypeObject*>(type);
+    return type;
 }
 
 } // namespace tilewright::face

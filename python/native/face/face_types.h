@@ -13,6 +13,8 @@ PyObject* make_kernel_type();
 PyObject* make_dispatcher_type();
 PyObject* make_bound_call_type();
 PyObject* make_threads_type();
+/// Whether it is of class Dispatcher, or of one that it is the base of.
+bool is_dispatcher(PyObject* object);
 
 /// What `instance.function` is; the function itself without an instance.
 PyObject* bind_call(PyObject* function, PyObject* instance, PyObject* owner);

@@ -1,11 +1,14 @@
 // python/native/face/outside.cpp: places in Python's values, and checks of what is there.
 #include "python/native/face/outside.h"
 
+#include <alloca.h>
 #include <dlfcn.h>
 
 #include <cstring>
 #include <iterator>
 #include <utility>
+
+#include "python/native/face/face_types.h"
 
 namespace tilewright::face {
 namespace {
@@ -57,9 +60,46 @@ template <class Enum> bool read_word(PyObject* word, const char* const* names, i
     return fail(PyExc_ValueError, "outside: %R is not known.", word);
 }
 
-constexpr const char* kSteps[] = {"object", "parameter", "entry", "attribute", "item", "contents", "closure", "call"};
-constexpr const char* kKinds[] = {"is",       "equal", "type",    "length", "code", "defaults",
-                                  "keywords", "same",  "another", "absent", "call"};
+constexpr const char* kSteps[] = {"object",   "parameter", "entry",    "attribute", "item",
+                                  "contents", "closure",   "original", "call"};
+constexpr const char* kKinds[] = {"is",   "equal",   "type",   "length", "code",  "defaults", "keywords",
+                                  "same", "another", "absent", "keys",   "lacks", "holds",    "call"};
+
+/// The object's own attributes; nothing where it has no dict of them.
+Ref own_attributes_of(PyObject* object) {
+    static PyObject* const name = PyUnicode_InternFromString("__dict__");
+    Ref attributes(PyObject_GetAttr(object, name));
+    if (!attributes) PyErr_Clear();
+    return attributes && PyDict_Check(attributes.get()) ? attributes : Ref();
+}
+
+bool has_own(PyObject* object, PyObject* names) {
+    const Ref attributes = own_attributes_of(object);
+    if (!attributes) return false;
+    if (!PyTuple_Check(names)) return PyDict_Contains(attributes.get(), names) == 1;
+    for (Py_ssize_t k = 0, n = PyTuple_Size(names); k < n; ++k)
+        if (PyDict_Contains(attributes.get(), PyTuple_GetItem(names, k)) == 1) return true;
+    return false;
+}
+
+bool has_keys(PyObject* dict, PyObject* wanted) {
+    if (!PyDict_CheckExact(dict) || PyDict_Size(dict) != PyTuple_Size(wanted)) return false;
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t at = 0, k = 0; PyDict_Next(dict, &at, &key, &value); ++k)
+        if (!same_value(key, PyTuple_GetItem(wanted, k))) return false;
+    return true;
+}
+
+/// A function as originals.py has it, without a call of Python's where it is one or was jitted.
+Ref original_of(PyObject* function, PyObject* original) {
+    static PyObject* const recorded = PyUnicode_InternFromString("__tilewright_recorded__");
+    static PyObject* const wrapped = PyUnicode_InternFromString("__wrapped__");
+    if (is_dispatcher(function)) return Ref(PyObject_GetAttr(function, wrapped));
+    if (Py_TYPE(function) != getters()->function) return Ref(PyObject_CallFunctionObjArgs(original, function, nullptr));
+    const Ref attributes = own_attributes_of(function);
+    PyObject* const found = attributes ? PyDict_GetItemWithError(attributes.get(), recorded) : nullptr;
+    return Ref::borrowed(found ? found : function);
+}
 
 } // namespace
 
@@ -124,6 +164,8 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
             PyObject* type = nullptr;
             if (!PyTuple_Check(value) || !PyArg_ParseTuple(value, "On:length", &type, &check.length)) return false;
             check.value = Ref::borrowed(type);
+        } else if (check.kind == Kind::keys || check.kind == Kind::lacks) {
+            if (!PyTuple_Check(value)) return fail(PyExc_TypeError, "checks: %U needs a tuple.", word);
         } else if (check.kind == Kind::same || check.kind == Kind::another) {
             check.length = PyLong_AsSsize_t(value);
             if (check.length < 0 || static_cast<std::size_t>(check.length) >= places_.size())
@@ -149,55 +191,67 @@ bool Outside::take_apart(const Check& check) {
     return true;
 }
 
-PyObject* Outside::look(std::size_t number, PyObject* const* values, Ref& owned) const {
-    const Place& place = places_[number];
-    if (place.step == Step::object) return place.key.get();
-    if (place.step == Step::parameter) return values[place.index];
-    if (place.dict) {
-        PyObject* found = PyDict_GetItemWithError(place.dict, place.key.get());
-        if (!found) PyErr_Clear();
-        return found;
+Found::Found(const Outside& outside, PyObject* const* values, void* memory)
+    : outside_(outside), values_(values), items_(static_cast<PyObject**>(memory)) {
+    std::memset(memory, 0, bytes(outside));
+}
+
+Found::~Found() {
+    for (std::size_t k = 0; k < outside_.size(); ++k)
+        if (items_[k] != nothing()) Py_XDECREF(items_[k]);
+}
+
+PyObject* Found::at(std::size_t number) {
+    const Outside::Place& place = outside_.places_[number];
+    if (place.step == Outside::Step::object) return place.key.get();
+    if (place.step == Outside::Step::parameter) return values_[place.index];
+    PyObject*& item = items_[number];
+    if (!item) {
+        PyObject* const base = at(static_cast<std::size_t>(place.base));
+        item = base ? Outside::step(place, base).release() : nullptr;
+        if (!item) item = nothing();
     }
-    Ref kept;
-    PyObject* base = look(static_cast<std::size_t>(place.base), values, kept);
-    if (!base) return nullptr;
-    // What runs Python's code may take the base away.
-    const Ref held = Ref::borrowed(base);
+    return item == nothing() ? nullptr : item;
+}
+
+Ref Outside::step(const Place& place, PyObject* base) {
+    Ref found;
     switch (place.step) {
     case Step::entry:
-        owned = PyDict_Check(base) ? Ref::borrowed(PyDict_GetItemWithError(base, place.key.get())) : Ref();
+        found = PyDict_Check(base) ? Ref::borrowed(PyDict_GetItemWithError(base, place.key.get())) : Ref();
         break;
     case Step::attribute:
-        owned = Ref(PyObject_GetAttr(base, place.key.get()));
+        found = Ref(PyObject_GetAttr(base, place.key.get()));
         break;
     case Step::item:
-        owned = Ref(PyObject_GetItem(base, place.key.get()));
+        found = Ref(PyObject_GetItem(base, place.key.get()));
         break;
     case Step::contents:
-        owned = Ref(contents_of(base));
+        found = Ref(contents_of(base));
+        break;
+    case Step::original:
+        found = original_of(base, place.key.get());
         break;
     case Step::call:
-        owned = Ref(PyObject_CallFunctionObjArgs(place.key.get(), base, nullptr));
+        found = Ref(PyObject_CallFunctionObjArgs(place.key.get(), base, nullptr));
         break;
     default: {
         const Ref closure = Py_TYPE(base) == getters()->function ? closure_of(base) : Ref();
         const bool has_it = closure && PyTuple_Check(closure.get()) && place.index < PyTuple_Size(closure.get());
-        owned = has_it ? Ref(contents_of(PyTuple_GetItem(closure.get(), place.index))) : Ref();
+        found = has_it ? Ref(contents_of(PyTuple_GetItem(closure.get(), place.index))) : Ref();
     }
     }
-    if (!owned) PyErr_Clear();
-    return owned.get();
+    if (!found) PyErr_Clear();
+    return found;
 }
 
 Ref Outside::value(std::size_t number, PyObject* const* values) const {
-    Ref owned;
-    PyObject* found = look(number, values, owned);
-    return Ref::borrowed(found);
+    Found found(*this, values, alloca(Found::bytes(*this)));
+    return Ref::borrowed(found.at(number));
 }
 
-bool Outside::holds(const Check& check, PyObject* const* values) const {
-    Ref owned;
-    PyObject* const object = look(check.place, values, owned);
+bool Outside::holds(const Check& check, Found& found) const {
+    PyObject* const object = found.at(check.place);
     PyObject* const wanted = check.value.get();
     if (!object) return check.kind == Kind::absent;
     switch (check.kind) {
@@ -215,11 +269,16 @@ bool Outside::holds(const Check& check, PyObject* const* values) const {
         return Py_TYPE(object) == getters()->function && is_part(check.kind, object, wanted);
     case Kind::same:
     case Kind::another:
-        return (value(static_cast<std::size_t>(check.length), values).get() == object) == (check.kind == Kind::same);
+        return (found.at(static_cast<std::size_t>(check.length)) == object) == (check.kind == Kind::same);
     case Kind::absent:
         return false;
+    case Kind::keys:
+        return has_keys(object, wanted);
+    case Kind::lacks:
+        return !has_own(object, wanted);
+    case Kind::holds:
+        return has_own(object, wanted);
     default: {
-        const Ref held = Ref::borrowed(object);
         const Ref answer(PyObject_CallFunctionObjArgs(wanted, object, nullptr));
         return answer && PyObject_IsTrue(answer.get()) == 1;
     }
@@ -236,7 +295,7 @@ bool Outside::is_part(Kind kind, PyObject* function, PyObject* wanted) {
     return part.get() == wanted;
 }
 
-bool Outside::all_hold(PyObject* const* values) const {
+bool Outside::all_hold(Found& found) const {
     for (const Function& f : functions_)
         if (!is_part(f.kind, f.function, f.wanted)) return false;
     for (const Entry& entry : entries_)
@@ -245,7 +304,7 @@ bool Outside::all_hold(PyObject* const* values) const {
             return false;
         }
     for (std::size_t i : checks_)
-        if (!holds(all_[i], values)) {
+        if (!holds(all_[i], found)) {
             PyErr_Clear();
             return false;
         }

@@ -9,6 +9,8 @@
 
 namespace tilewright::face {
 
+class Found;
+
 class Outside {
   public:
     /// places: sequence of (place it begins at or -1, step, key); checks: sequence of (place, kind, value). Either may
@@ -16,18 +18,36 @@ class Outside {
     bool read(PyObject* places, PyObject* checks, const Signature& signature);
 
     std::size_t size() const { return places_.size(); }
-    /// What is at a place in this call; empty, without an error, where it leads nowhere.
+    /// What is at a place in a call; empty, without an error, where it leads nowhere.
     Ref value(std::size_t place, PyObject* const* values) const;
-    bool all_hold(PyObject* const* values) const;
+    bool all_hold(Found& found) const;
 
     int traverse(visitproc visit, void* data) const;
 
   private:
-    /// same: as at the place `length`; another: than there. code, defaults, keywords: of a function. call: what the
+    friend class Found;
+    /// same: as at the place `length`; another: than there. code, defaults, keywords: of a function. keys: a dict has
+    /// those, in that order. lacks: none of these attributes is the object's own; holds: this one is. call: what the
     /// value says of it. object: the key itself. parameter: of the call. entry: of a dict, by its key. closure:
-    /// variable `index` of a function. call: what the key, a callable, gives of the base.
-    enum class Step { object, parameter, entry, attribute, item, contents, closure, call };
-    enum class Kind { is, equal, type, length, code, defaults, keywords, same, another, absent, call };
+    /// variable `index` of a function. original: of a function that may be a jitted one, the one that it was made of,
+    /// which the key, a callable, gives of any. call: what the key, a callable, gives of the base.
+    enum class Step { object, parameter, entry, attribute, item, contents, closure, original, call };
+    enum class Kind {
+        is,
+        equal,
+        type,
+        length,
+        code,
+        defaults,
+        keywords,
+        same,
+        another,
+        absent,
+        keys,
+        lacks,
+        holds,
+        call
+    };
     struct Place {
         int base;
         Step step;
@@ -42,12 +62,11 @@ class Outside {
         Py_ssize_t length;
     };
 
-    /// Borrowed, from somebody who has it for certain, or kept in `owned`. Null, without an error, where nothing is
-    /// there.
-    PyObject* look(std::size_t place, PyObject* const* values, Ref& owned) const;
+    /// One step further, from the base. Empty, without an error, where nothing is there.
+    static Ref step(const Place& place, PyObject* base);
     /// Puts a check where it is cheap, if it is of such a kind.
     bool take_apart(const Check& check);
-    bool holds(const Check& check, PyObject* const* values) const;
+    bool holds(const Check& check, Found& found) const;
     /// Whether the code, defaults or keywords of a function, None where C has null, are that very object.
     static bool is_part(Kind kind, PyObject* function, PyObject* wanted);
 
@@ -66,6 +85,27 @@ class Outside {
     std::vector<Function> functions_;
     std::vector<Entry> entries_;
     std::vector<std::size_t> checks_; ///< the others
+};
+
+/// What one call has found at places, each of which it looks at once: where steps run Python's code, a second look may
+/// find something else.
+class Found {
+  public:
+    static std::size_t bytes(const Outside& outside) { return (outside.size() + 1) * sizeof(PyObject*); }
+    /// `memory` of so many bytes, which outlives it as `values` do.
+    Found(const Outside& outside, PyObject* const* values, void* memory);
+    ~Found();
+    Found(const Found&) = delete;
+    Found& operator=(const Found&) = delete;
+    /// Borrowed. Null, without an error, where the place leads nowhere.
+    PyObject* at(std::size_t place);
+
+  private:
+    static PyObject* nothing() { return reinterpret_cast<PyObject*>(alignof(PyObject)); }
+
+    const Outside& outside_;
+    PyObject* const* values_;
+    PyObject** items_; ///< owned; null: not looked at; nothing(): it leads nowhere
 };
 
 /// Same type and equal: 1 is not True, 1.0 is not 1, and -0.0 and nan are told apart by identity or bits.

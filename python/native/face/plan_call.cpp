@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <set>
 
 #include "dsl/runtime/element_count.h"
@@ -161,26 +162,35 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
     return true;
 }
 
-PyObject* LoadedPlan::object_of(std::size_t i, PyObject* const* values, PyObject*& owned,
-                                const CallGenerators* generators) const {
+PyObject* LoadedPlan::object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const {
     const Source& source = sources_[i];
-    if (source.generator >= 0)
-        return owned = generators ? generators->words(static_cast<std::size_t>(source.generator)).release() : nullptr;
+    if (source.generator >= 0) return nullptr;
     if (source.place < 0) return source.parameter >= 0 ? values[source.parameter] : source.constant.get();
-    // Owned: another thread may rebind it while the GIL is away.
     return owned = outside_.value(static_cast<std::size_t>(source.place), values).release();
 }
 
+PyObject* LoadedPlan::object_of(std::size_t i, PyObject* const* values, PyObject*& owned,
+                                const CallGenerators& generators, Found& found) const {
+    const Source& source = sources_[i];
+    if (source.generator >= 0) return owned = generators.words(static_cast<std::size_t>(source.generator)).release();
+    if (source.place < 0) return object_of(i, values, owned);
+    // Owned: another thread may rebind it while the GIL is away.
+    return owned = Ref::borrowed(found.at(static_cast<std::size_t>(source.place))).release();
+}
+
 LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
-                                           PyObject** result) const {
+                                           PyObject** result, Found* found) const {
     const runtime::Plan& plan = executable_->plan();
     const bool strict = freedom.strict, copies = freedom.copies;
     for (std::size_t i = 0; i < fixed_.size(); ++i)
         if (!same_value(values[fixed_[i].parameter], fixed_[i].value.get()))
             return no_match(problem, Problem::Kind::constant, i, values[fixed_[i].parameter]);
-    if (!outside_.all_hold(values)) return no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
+    std::optional<Found> own;
+    if (!found) own.emplace(outside_, values, alloca(Found::bytes(outside_)));
+    Found& at = found ? *found : *own;
+    if (!outside_.all_hold(at)) return no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
     CallGenerators generators(drawn_);
-    if (!drawn_.empty() && !generators.take(outside_, values))
+    if (!drawn_.empty() && !generators.take(at))
         return PyErr_Occurred() ? Attempt::error : no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
     std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
@@ -188,7 +198,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
     bool is_foreign = false;
     for (std::size_t i = 0; i < count; ++i) {
-        arrays[i] = object_of(i, values, owned[i], &generators);
+        arrays[i] = object_of(i, values, owned[i], generators, at);
         if (!arrays[i] && PyErr_Occurred()) return Attempt::error;
         if (!arrays[i]) return no_match(problem, Problem::Kind::array, i, Py_None);
         is_foreign = is_foreign || (plan.arguments[i].is_array && array_class_of(arrays[i]));

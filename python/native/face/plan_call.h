@@ -63,8 +63,9 @@ class LoadedPlan {
 
     /// unchecked: the plan fits the call, but not its data: NumPy has to run it, and nothing was written.
     enum class Attempt { done, no_match, unchecked, error };
-    /// `values` as Signature::bind() left them.
-    Attempt call(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem, PyObject** result) const;
+    /// `values` as Signature::bind() left them. `found`: what is found of the call at places, for who asks afterwards.
+    Attempt call(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem, PyObject** result,
+                 Found* found = nullptr) const;
 
     /// The exception for a problem, and how near the call came (the larger the nearer).
     void raise(const Problem& problem) const;
@@ -121,10 +122,10 @@ class LoadedPlan {
 
     bool bind_arguments(const Signature& signature, const Binding& binding);
     void look_at_versions();
-    /// What argument `i` is in this call: borrowed, or in `owned`. Null where it is not there. `generators`: of a plan
-    /// that draws.
-    PyObject* object_of(std::size_t i, PyObject* const* values, PyObject*& owned,
-                        const CallGenerators* generators = nullptr) const;
+    /// What argument `i` is in a call: borrowed, or in `owned`. Null where it is not there, and of drawn words.
+    PyObject* object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const;
+    PyObject* object_of(std::size_t i, PyObject* const* values, PyObject*& owned, const CallGenerators& generators,
+                        Found& found) const;
     /// A Python error that begins with the function.
     Attempt error(PyObject* type, const std::string& text) const;
     static Attempt no_match(Problem* problem, Problem::Kind kind, std::size_t index, PyObject* object,
@@ -159,8 +160,8 @@ class LoadedPlan {
     Attempt failure(runtime::RunStatus status, int version, const std::string& failed, Problem* problem) const;
 
     /// As call(), for what kernels can index.
-    Attempt call_whole(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
-                       PyObject** result) const;
+    Attempt call_whole(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem, PyObject** result,
+                       Found* found = nullptr) const;
 
     // plan_call_sliced.cpp
     /// A call that is too large, of a plan that says how it can be sliced. `problem` is what stands against it, and

@@ -51,10 +51,10 @@ int LoadedPlan::generator_of(const std::string& argument) const {
     return -1;
 }
 
-bool CallGenerators::find(const Outside& outside, PyObject* const* values) {
+bool CallGenerators::find(Found& at) {
     for (const DrawnGenerator& each : drawn_) {
         Taken found;
-        found.generator = outside.value(each.place, values);
+        found.generator = Ref::borrowed(at.at(each.place));
         if (!found.generator) return false;
         if (each.argument.get() == Py_None) {
             found.bits = Ref::borrowed(found.generator.get());
@@ -85,8 +85,8 @@ bool CallGenerators::lock() {
     return true;
 }
 
-bool CallGenerators::take(const Outside& outside, PyObject* const* values) {
-    if (!find(outside, values) || !lock()) return false;
+bool CallGenerators::take(Found& at) {
+    if (!find(at) || !lock()) return false;
     Ref names;
     for (std::size_t k = 0; k < taken_.size(); ++k) {
         if (!taken_[k].state) continue;

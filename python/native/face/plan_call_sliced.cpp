@@ -70,11 +70,11 @@ bool share_memory(PyObject* a, PyObject* b) {
 } // namespace
 
 LoadedPlan::Attempt LoadedPlan::call(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
-                                     PyObject** result) const {
-    if (sliced_.empty() && !partial_) return call_whole(values, out, freedom, problem, result);
+                                     PyObject** result, Found* found) const {
+    if (sliced_.empty() && !partial_) return call_whole(values, out, freedom, problem, result, found);
     Problem own;
     Problem& seen = problem ? *problem : own;
-    const Attempt attempt = call_whole(values, out, freedom, &seen, result);
+    const Attempt attempt = call_whole(values, out, freedom, &seen, result, found);
     if (attempt != Attempt::no_match || !is_too_large(seen)) return attempt;
     // One array may be too large along what are rows of the results, another one along what is reduced.
     if (may_be_cut_for(seen)) return call_in_parts(values, out, freedom, seen, result);

@@ -26,6 +26,7 @@
 #include "python/native/face/fit_calls.h"
 #include "python/native/face/fourier_calls.h"
 #include "python/native/face/order_calls.h"
+#include "python/native/face/system_calls.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
 
@@ -673,7 +674,10 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.fmax.accumulate", accumulated_as<Running::largest>},
         {"numpy.fmin.accumulate", accumulated_as<Running::smallest>},
         {"numpy.lexsort", lexsort},
+        {"numpy.linalg.det", determinant},
+        {"numpy.linalg.inv", inverse},
         {"numpy.linalg.lstsq", lstsq},
+        {"numpy.linalg.solve", solution},
         {"numpy.maximum.accumulate", accumulated_as<Running::largest>},
         {"numpy.median", median},
         {"numpy.minimum.accumulate", accumulated_as<Running::smallest>},

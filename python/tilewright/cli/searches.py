@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ..errors import Error, InternalError
 from ..interpret.source import as_written
@@ -46,6 +47,14 @@ def search(one: Prepared, options: TuneOptions, progress: Progress) -> TuneResul
         ) from error
     result.function = name
     return result
+
+
+def keep_calls_beside(one: Prepared) -> None:
+    """`autotune run` takes the first calls of a function as it takes those that were tuned; what cannot be compiled of them it finds
+    out itself."""
+    for args, kwargs in one.call.others:
+        with suppress(Error):
+            one.function.keep_beside(args, kwargs)
 
 
 def was_stopped(result: TuneResult) -> bool:

@@ -42,7 +42,7 @@ from .parse import (
     usage_errors,
 )
 from .progress import Progress
-from .searches import budget_of_next, search, was_stopped
+from .searches import budget_of_next, keep_calls_beside, search, was_stopped
 from .session import Prepared, Request, also_specialize, prepare
 from .tune_options import Options
 from .tune_report import report, report_built
@@ -309,6 +309,8 @@ def _search_all(
             python_ns = one.call.total_ns / max(one.call.count, 1)
             if why := one.function.keep_tuned(one.specialization, result.figures, python_ns):
                 progress.warn(f"{name}: `autotune run` follows it anew: its trace cannot be kept ({why})")
+            elif result.figures.ratio >= 1:
+                keep_calls_beside(one)
         if was_stopped(result):
             break
     return ended

@@ -6,8 +6,9 @@ from typing import Any
 
 from ..errors import ExportError
 from ..guards import path_text
+from ..result_forms import finishing_text
 from ..signatures import takes_out
-from ..structure import ZERO_DIMENSIONAL, Changed, finishing_text, is_given_by_plans
+from ..structure import ZERO_DIMENSIONAL, Changed, is_given_by_plans
 from .objects import literal
 
 FINISH_LINES = """

@@ -28,6 +28,7 @@ from .carried import (
     memory_of,
     seeing,
     storages_of,
+    unify_sizes,
 )
 from .carried_attributes import BranchAttributes, is_named
 from .early_return import VALUE
@@ -304,6 +305,9 @@ class Branches(Region):
             with self.tracer.writing(sides[0 if yes is None else 1].block):
                 yes = yes or (no and (self._zeros(no[1]), no[1]))
                 no = no or (yes and (self._zeros(yes[1]), yes[1]))
+        if yes and no and yes[1].kind == no[1].kind == "array" and yes[1].dtype == no[1].dtype:
+            # `if …: x = a @ x` leaves an array of x's shape where a is square.
+            unify_sizes(self.tracer, yes[1], no[1])
         form = yes[1].joined(no[1]) if yes and no else None
         if form is None or yes is None or no is None:
             merged[name] = None
@@ -316,6 +320,7 @@ class Branches(Region):
         one.ways = tuple(parts)
         merged[one.text] = one
         self._merge_kinds(sides, one, parts, merged)
+        self._merge_memory(sides, one, parts, merged)
         return True
 
     def _merge_kinds(
@@ -335,6 +340,19 @@ class Branches(Region):
             side.block.yields.append(code)
         name = f" kind of {number.text}"
         merged[name] = Carried(codes[0], Form("int", INT64), self.frame, name, kind_of=number)
+
+    def _merge_memory(
+        self, sides: list[_Side], array: Carried, parts: list[Any], merged: dict[str, Carried | None]
+    ) -> None:
+        """Where an array may be other memory that a branch inside of a way chose: whether it is, behind both ways."""
+        for taken, part in enumerate(parts):
+            for storage, holds in part.storage.may_be if isinstance(part, SymArray) else ():
+                for number, side in enumerate(sides):
+                    with self.tracer.writing(side.block):
+                        side.block.yields.append(holds if number == taken else self.tracer.constant(False, BOOL))
+                name = f" memory {len(merged)} of {array.text}"
+                of = (array, storage)
+                merged[name] = Carried(holds, Form("bool", BOOL), self.frame, name, memory_of=of)
 
     def _differs(self, node: ast.AST, truth: Value, name: str, ways: list[Any]) -> Pending:
         for way in ways:

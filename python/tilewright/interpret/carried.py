@@ -98,6 +98,19 @@ class Form:
         return self._of_kinds(other) if self.kind == "float" else other._of_kinds(self)
 
 
+def unify_sizes(tracer: Tracer, first: Form, second: Form) -> None:
+    """Sizes that an iteration needs to be equal, or has to leave as it found them, or that both ways of a branch leave, are one size
+    from here on."""
+    for one, other in zip(first.shape, second.shape, strict=False):
+        left, right = tracer.resolve(one), tracer.resolve(other)
+        fixed = tracer.loops.keys().isdisjoint((left - right).symbols())
+        if fixed and len(first.shape) == len(second.shape) and tracer.value_of(left - right) == 0:
+            # `v = a @ v` keeps the shape of v where a is square: a guard says so, as broadcasting would.
+            tracer.decide("==", left, right)
+    for form in (first, second):
+        form.shape = tuple(tracer.resolve(size) for size in form.shape)
+
+
 @dataclass
 class Carried:
     """One value that goes from iteration to iteration, in a variable or in an array's memory."""
@@ -123,6 +136,11 @@ class Carried:
     written: list[Storage] = field(default_factory=list, repr=False)
     # Where the data decide the kind of the number that another one carries: this is that kind.
     kind_of: Carried | None = field(default=None, repr=False)
+    # Of a branch, where the array that another one carries may be that memory: whether it is.
+    memory_of: tuple[Carried, Storage] | None = field(default=None, repr=False)
+    may_be: list[tuple[Storage, Value]] = field(
+        default_factory=list, repr=False
+    )  # such memory, and the truth of it behind both ways
 
     @property
     def called(self) -> str:

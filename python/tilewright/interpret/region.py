@@ -113,7 +113,10 @@ class Region(Part):
             )
             result.user_name = one.called
             results.append(result)
-            if one.kind_of is not None:
+            if one.memory_of is not None:
+                array, storage = one.memory_of
+                array.may_be.append((storage, result))
+            elif one.kind_of is not None:
                 number = numbers.get(id(one.kind_of))
                 if number is not None and number.kinds:
                     number.which = result
@@ -184,11 +187,9 @@ class Region(Part):
             return
         otherwise = self.tracer.add("logical_not", (truth,), {}, BOOL, ())
         for one in chosen:
-            may_be = []
-            for held, holds in zip(one.ways, (truth, otherwise), strict=True):
-                if isinstance(held, SymArray):
-                    may_be += [(storage, holds) for storage in (held.storage, *(s for s, _ in held.storage.may_be))]
-            one.made.storage.may_be = tuple(may_be)
+            each = zip(one.ways, (truth, otherwise), strict=True)
+            own = [(held.storage, holds) for held, holds in each if isinstance(held, SymArray)]
+            one.made.storage.may_be = (*own, *one.may_be)
 
     def _seen_besides(self, name: str) -> set[int]:
         """The memory that is seen without that variable, by identity."""

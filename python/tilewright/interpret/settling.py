@@ -32,6 +32,7 @@ from .carried import (
     read_if_set,
     seeing,
     storages_of,
+    unify_sizes,
 )
 from .carried_attributes import MOST_CARRIED, AttributeNeeded, LoopAttributes, is_named
 from .early_return import has_break
@@ -279,7 +280,7 @@ class Settling(BehindLoops):
                     refusal.cell = ("loop", self.place(node), one.name)
                 raise refusal
             value, form = found
-            self._unify_sizes(one.form, form)
+            unify_sizes(self.tracer, one.form, form)
             joined = one.form.joined(form)
             if joined is None:
                 self.at(node)
@@ -302,17 +303,6 @@ class Settling(BehindLoops):
             one.sources += [storage for storage in one.ends_as if storage not in one.sources]
         self._refuse_shared_writes(node, carried)
         return wider
-
-    def _unify_sizes(self, begins: Form, ends: Form) -> None:
-        """Sizes that an iteration needs to be equal, or has to leave as it found them, are one size from here on."""
-        for begin, end in zip(begins.shape, ends.shape, strict=False):
-            left, right = self.tracer.resolve(begin), self.tracer.resolve(end)
-            fixed = self.tracer.loops.keys().isdisjoint((left - right).symbols())
-            if fixed and len(begins.shape) == len(ends.shape) and self.tracer.value_of(left - right) == 0:
-                # `v = a @ v` keeps the shape of v where a is square: a guard says so, as broadcasting would.
-                self.tracer.decide("==", left, right)
-        for form in (begins, ends):
-            form.shape = tuple(self.tracer.resolve(size) for size in form.shape)
 
     def _find_moving(self, node: ast.stmt, before: dict[str, Any]) -> None:
         """Where an iteration was refused: arrays whose size it has changed may be why."""

@@ -32,6 +32,7 @@ from .values import arrays_in, describe, key_of
 _STOP_AFTER_S = 20.0  # of recording since the first call of a candidate
 _SETTLED_AFTER_S = 2.0  # of time in candidates, when each signature has been seen often
 _SEEN_OFTEN = 3
+_MOST_OTHERS = 2  # calls of a signature whose arguments are kept beside those that stand for all
 _MOST_SIGNATURES = 64  # of a function, with a copy of the arguments each: what grows has new sizes at each call
 _LONG_NS = 1_000_000  # of a call from numbers to numbers: shorter ones are the script's bookkeeping
 _CHILD_COUNTS = 1 << 16  # of 8 bytes: of processes whose pids differ by as many, one at a time is likely to live
@@ -56,12 +57,23 @@ class RecordedCall:
     order: int = 0
     bytes: int = 0
     args_ns: int = 0  # what the call of the arguments took
+    # Arguments of other such calls: the first one, the second. What objects hold there may be of another kind than later.
+    others: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
 
     @property
     def may_be_untypical(self) -> bool:
         """Whether the next call is worth another copy: of the third, the fifth, the ninth and so on."""
         count = self.count
         return count > 1 and not count & (count - 1) and 2 * self.args_ns * count < self.total_ns
+
+    def take(self, args: tuple[Any, ...], kwargs: dict[str, Any], took_ns: int) -> None:
+        """The copied arguments of a later call: they stand for all calls where that took longer."""
+        if took_ns > self.args_ns and self.count > 1:
+            args, self.args = self.args, args
+            kwargs, self.kwargs = self.kwargs, kwargs
+            self.args_ns = took_ns
+        if len(self.others) < _MOST_OTHERS:
+            self.others.append((args, kwargs))
 
     def text(self) -> str:
         """X float64[20000000, 2], means float64[2, 2]"""
@@ -165,7 +177,8 @@ class Recorder:
             return self._call_without_arrays(function, name, args, kwargs, jitted)
         candidate = self._candidate(function, name, jitted, self.candidates)
         recorded = self._recorded(candidate, args, kwargs)
-        is_copied = recorded is not None and recorded.may_be_untypical and self._has_room(recorded.bytes)
+        is_copied = recorded is not None and (recorded.count == 1 or recorded.may_be_untypical)
+        is_copied = is_copied and recorded is not None and self._has_room(recorded.bytes)
         anew = copy_arguments(args, kwargs) if is_copied else None
         inside_of = self._nesting.inside_ns
         inside_of.append(0)
@@ -177,12 +190,12 @@ class Recorder:
             inside_of.pop()
         inside_of[-1] += spent
         if recorded is not None:
+            if recorded.count == 0:
+                recorded.args_ns = spent
+            elif anew is not None:
+                recorded.take(*anew, spent)
             recorded.count += 1
             recorded.total_ns += spent
-            if recorded.count == 1:
-                recorded.args_ns = spent
-            elif anew is not None and spent > recorded.args_ns:
-                (recorded.args, recorded.kwargs), recorded.args_ns = anew, spent
         is_main = threading.current_thread() is threading.main_thread()
         if not self._run_all and is_main and len(inside_of) == 1 and self._nothing_more_to_learn():
             self.done = True
