@@ -18,6 +18,7 @@ from .errors import Error, InternalError, TraceError, TranslateError
 from .followed_apart import FollowedApart, has_place, is_possible
 from .own_frames import leave_out_ours
 from .signatures import parts_of
+from .specializing import LOST_IN_SEARCH
 
 # What calls of a function have to take altogether before one is followed: here, where that takes up to seconds (who buys once the
 # rent has come to the price pays twice at most), and by a copy of the process; what each has to take; how many are looked at.
@@ -55,10 +56,17 @@ class HotFunction(JitFunction):
     a copy of the process (by this process, where there can be none), and compared with NumPy as those of any jitted function. Of
     functions that call each other the outermost is compiled, with the others in it; those come into question where it is refused,
     or serves no call better. `leave` is called where Python is found to serve all calls best, and says whether no other calls
-    will come here."""
+    will come here. `in_parts`: gives of a function that is refused one that does the same by parts which are compiled, or None."""
 
-    def __init__(self, function: types.FunctionType, leave: Callable[[HotFunction], bool]) -> None:
+    def __init__(
+        self,
+        function: types.FunctionType,
+        leave: Callable[[HotFunction], bool],
+        in_parts: Callable[[types.FunctionType], types.FunctionType | None] | None = None,
+    ) -> None:
         super().__init__(function, background=True)
+        self._in_python: Callable[..., Any] = function  # what Python runs
+        self._in_parts = in_parts
         self.python_calls = self.python_ns = 0
         self.missed_calls = self.missed_ns = 0  # since it is hot: traced, compared, or made by NumPy
         self._followed_ns = 0
@@ -144,7 +152,7 @@ class HotFunction(JitFunction):
         here.functions.append((self, began_ns))
         inside.add(key)
         try:
-            return self.__wrapped__(*args, **kwargs)
+            return self._in_python(*args, **kwargs)
         except BaseException as error:
             raised = True
             _leave_out_ours(error)
@@ -164,17 +172,17 @@ class HotFunction(JitFunction):
     def _miss_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a function that is hot, or left to Python."""
         if self._stays_here:
-            self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self.__wrapped__)
-            return self.__wrapped__(*args, **kwargs)
+            self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self._in_python)
+            return self._in_python(*args, **kwargs)
         if self.is_given_up:  # calls that no plan takes
-            return self.__wrapped__(*args, **kwargs)
+            return self._in_python(*args, **kwargs)
         around = _here.functions
         is_served = False
         missed_ns, began_ns = _here.missed_ns, time.perf_counter_ns()
         around.append((self, began_ns))
         try:
             is_served = self._is_served(args, kwargs)
-            return super()._miss(args, kwargs) if is_served else self.__wrapped__(*args, **kwargs)
+            return super()._miss(args, kwargs) if is_served else self._in_python(*args, **kwargs)
         finally:
             around.pop()
             took_ns = time.perf_counter_ns() - began_ns
@@ -200,7 +208,9 @@ class HotFunction(JitFunction):
         self._earlier_ns = known.python_ns
         self.is_hot = self.is_timed = bool(known.traces)
         self._is_left_to_parts = known.left_alone.startswith(_IN_PARTS) and not known.traces
-        if known.left_alone and not (known.traces or self._is_left_to_parts):
+        if known.left_alone and not known.traces and not known.left_alone.startswith(LOST_IN_SEARCH):
+            self._take_parts()
+        if known.left_alone and not (known.traces or self._is_left_to_parts or self.is_given_up):
             self._leave_to_python()
 
     def _inside_of_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -208,7 +218,7 @@ class HotFunction(JitFunction):
         if self._depth > _DEEPEST:
             self._stays_here = not self._leave(self)
         try:
-            return self.__wrapped__(*args, **kwargs)
+            return self._in_python(*args, **kwargs)
         finally:
             self._depth -= 1
 
@@ -220,7 +230,19 @@ class HotFunction(JitFunction):
     def _leave_to_python(self) -> None:
         """All calls are Python's, from now on without us where nobody else holds this one."""
         self.is_given_up = True
-        self._stays_here = not self._leave(self)
+        self._stays_here = self._in_python is not self.__wrapped__ or not self._leave(self)
+
+    def _take_new_parts(self) -> None:
+        super()._take_new_parts()
+        self._in_python, self._in_parts = self.__wrapped__, None
+
+    def _take_parts(self) -> None:
+        """It is refused as a whole: what can be compiled of it is."""
+        in_parts, self._in_parts = self._in_parts, None
+        made = in_parts(self.__wrapped__) if in_parts is not None else None  # type: ignore[arg-type]
+        if made is not None:
+            self._in_python = made
+            self._leave_to_python()
 
     @property
     def _is_lost(self) -> bool:
@@ -333,6 +355,8 @@ class HotFunction(JitFunction):
         else:
             self.is_hot = self.is_timed = False
             self._is_left_to_parts, self._left_at_ns = True, self.python_ns
+        if "refused" in said and not self._specializations:
+            self._take_parts()
 
     def _followed(self, *call: Any) -> Any:
         began_ns = time.perf_counter_ns()

@@ -5,17 +5,21 @@ It imports nothing that a script without NumPy would not import itself.
 
 from __future__ import annotations
 
+import builtins
 import sys
 import time
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import Error, FallbackWarning
 from .record.left_alone import is_left_alone
 from .record.observe import Observer, Replace
 from .record.ownership import Users
+
+if TYPE_CHECKING:
+    from .record.regions import Region
 
 _IS_GENERATOR = (
     0x20 | 0x80 | 0x200
@@ -51,16 +55,42 @@ class HotObserver(Observer):
     def hot_of(self, function: types.FunctionType) -> Any:
         from .bound_method import BoundMethod  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
 
-        return self._hot(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
+        return self._hot(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)), self._in_parts)
 
-    def _hot(self, function: types.FunctionType, leave: Callable[[Any], bool]) -> Any:
+    def _in_parts(self, function: types.FunctionType) -> types.FunctionType | None:
+        from .record.parts import in_parts  # noqa: PLC0415  (few functions are refused)
+
+        def take(region: Region, of: types.FunctionType) -> None:
+            self.take_region(region, of.__globals__, of.__code__.co_filename)
+
+        return in_parts(function, take)
+
+    def take_region(self, region: Region, names: dict[str, Any], file: str) -> None:
+        """A function for statements of the user's, made at its first call: NumPy is there by then."""
+
+        def first(*args: Any) -> Any:
+            function = region.function(names, file)
+            stays = "numpy" not in sys.modules
+            setattr(builtins, region.name, function if stays else self._hot(function, lambda _: put_back()))
+
+            def put_back() -> bool:
+                setattr(builtins, region.name, function)
+                return True
+
+            return getattr(builtins, region.name)(*args)
+
+        setattr(builtins, region.name, first)
+
+    def _hot(
+        self, function: types.FunctionType, leave: Callable[[Any], bool], in_parts: Callable[..., Any] | None = None
+    ) -> Any:
         """What stands for a function of the user's; one that no jit takes runs as it is."""
         start = time.perf_counter_ns()
         self._before_the_first()
         try:
             from .hot_functions import HotFunction  # noqa: PLC0415  (slow to import, as above)
 
-            made = HotFunction(function, leave)
+            made = HotFunction(function, leave, in_parts)
         except (Error, TypeError, ValueError):
             return function
         finally:

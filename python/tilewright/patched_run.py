@@ -9,7 +9,6 @@ run. It imports nothing that a script without NumPy would not import itself.
 from __future__ import annotations
 
 import atexit
-import builtins
 import functools
 import json
 import os
@@ -29,7 +28,6 @@ from .hot_observer import HotObserver, is_tuned, times_of
 from .own_frames import leave_out_ours
 from .record.loading import load
 from .record.ownership import Users
-from .record.regions import Region
 from .script import Script, ScriptStopped
 
 
@@ -84,22 +82,6 @@ class _Run(HotObserver):
         if self.is_left_alone(function, name):
             return function
         return self.hot_of(function)
-
-    def region(self, region: Region, names: dict[str, Any], file: str) -> None:
-        """A function for statements of the script's, made at its first call: NumPy is there by then."""
-
-        def first(*args: Any) -> Any:
-            function = region.function(names, file)
-            stays = "numpy" not in sys.modules
-            setattr(builtins, region.name, function if stays else self._hot(function, lambda _: put_back()))
-
-            def put_back() -> bool:
-                setattr(builtins, region.name, function)
-                return True
-
-            return getattr(builtins, region.name)(*args)
-
-        setattr(builtins, region.name, first)
 
     def _timed(self, function: types.FunctionType) -> Any:
         times = self.functions.setdefault(function.__qualname__, _Times())
@@ -171,7 +153,7 @@ def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> 
     if compiles:
         kept_memory.keep()
     for one in loaded.regions:
-        run.region(one, bindings, loaded.file)
+        run.take_region(one, bindings, loaded.file)
     run.own_ns = time.perf_counter_ns() - began_ns
     try:
         with run.importing():

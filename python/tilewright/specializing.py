@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 # Programs that differ only in one value: a value that keeps changing is not worth compiling for.
 MAX_OF_ONE_VALUE = 8
+LOST_IN_SEARCH = "the fastest code that a search has found"
 
 
 class Specializing(_face.Dispatcher):
@@ -341,7 +342,7 @@ class Specializing(_face.Dispatcher):
         assert specialization.example is not None
         key = self._trace_key(None, takes_effects=True)  # as those functions ask for it
         if figures.ratio < 1:
-            why = f"the fastest code that a search has found takes {1 / figures.ratio:.1f} times what NumPy does"
+            why = f"{LOST_IN_SEARCH} takes {1 / figures.ratio:.1f} times what NumPy does"
             trace_cache.leave_alone(key, self.__wrapped__, why, forgets=True)
             return ""
         traced, example = specialization.traced, specialization.example.without_data()

@@ -18,9 +18,12 @@
 namespace tilewright::translator {
 namespace {
 
+/// Of all copies: beside these no program needs noticeably more memory than NumPy.
 constexpr std::int64_t kMostBytes = 1 << 20;
 /// Reading each column this often costs more than a copy and reading its rows.
 constexpr std::int64_t kFewestReads = 4;
+/// Reading each so often costs many times that, as long as caches hold the copy: a loop until convergence.
+constexpr std::int64_t kManyReads = 16, kMostBytesOfMany = 16 << 20;
 
 constexpr const char* kCopied = "copied";
 constexpr const char* kInPlace = "in_place";
@@ -42,7 +45,9 @@ class Copier {
         walk_inside(program_.body, see);
         std::erase_if(candidates, [&](const auto& each) { return !may_be_copied(each.first); });
         for (const auto& [name, reads] : candidates)
-            decide(name, reads, kMostBytes / static_cast<std::int64_t>(candidates.size()));
+            decide(name, reads,
+                   (reads >= kManyReads ? kMostBytesOfMany : kMostBytes) /
+                       static_cast<std::int64_t>(candidates.size()));
     }
 
   private:

@@ -164,16 +164,28 @@ def with_regions(tree: ast.Module, prefix: str = REGION) -> Regions:
         return found
     tree.body = _Block(script, "<module>", script.of_loops).visited(tree.body, set(), [])
     for function in script.called_once():
-        given = {one.arg for one in walk(function.args) if isinstance(one, ast.arg)}
-        declared = {
-            name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
-        }
-        block = _Block(script, function.name, (given | stores(function.body)) - declared, declared)
         count, as_written = len(script.regions), copy.deepcopy(function)
-        function.body = block.visited(function.body, given, [])
+        _look_through(function, script)
         if len(script.regions) > count:
             found.whole[function.name] = with_matches_as_ifs(with_spelt_names(ast.Module([as_written], []))).body[0]  # type: ignore[assignment]
     return found
+
+
+def regions_of(function: ast.FunctionDef, tree: ast.Module, prefix: str) -> list[Region]:
+    """Changes one function of a script likewise, or a method. `tree`: of the script, as it was written."""
+    script = _Script(tree, prefix)
+    if script.modules and not script.asks_for_all_names and _is_plain(function):
+        _look_through(function, script)
+    return script.regions
+
+
+def _look_through(function: ast.FunctionDef, script: _Script) -> None:
+    given = {one.arg for one in walk(function.args) if isinstance(one, ast.arg)}
+    declared = {
+        name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
+    }
+    block = _Block(script, function.name, (given | stores(function.body)) - declared, declared)
+    function.body = block.visited(function.body, given, [])
 
 
 class _Script:
@@ -195,6 +207,7 @@ class _Script:
             elif isinstance(one, ast.ImportFrom) and not one.level and (one.module or "").partition(".")[0] in MODULES:
                 self.from_modules |= {alias.asname or alias.name for alias in one.names if alias.name not in NOT_CALLED}
         self.defined = {one.name for one in nodes if isinstance(one, DEFINITIONS)}
+        self.classes = {one.name for one in nodes if isinstance(one, ast.ClassDef)}
         of_one = {
             id(one.func)
             for one in nodes
@@ -411,7 +424,12 @@ class _Block:
             return False  # generators and operators of the script's classes may read them meanwhile, or set them
         if isinstance(node, ast.AnnAssign) and self.around == "<module>":
             return False  # a module keeps its annotations
-        return _is_within_loops(node) and all(self._is_allowed(one) for one in walk(node))
+        items = list(walk(node))
+        # What a class of the script's holds is read there: members of enumerations, constants.
+        holders = {
+            id(one.value) for one in items if isinstance(one, ast.Attribute) and _is_named(one.value, script.classes)
+        }
+        return _is_within_loops(node) and all(id(one) in holders or self._is_allowed(one) for one in items)
 
     def _is_allowed(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Expr):

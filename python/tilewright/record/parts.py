@@ -1,0 +1,60 @@
+"""Functions that are not compiled as a whole: what is array code in them between the rest, as functions of their own.
+
+Loops that run once have such parts from the start (regions.py); a function that runs time and again has them when it is known that it
+is refused as a whole, and from its first call on in later processes.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+import types
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from ..interpret.source import FUTURE, inside, node_made_from, source_of
+from .left_alone import looks_at_frames
+from .regions import REGION, Region, regions_of
+
+_numbers = itertools.count()
+
+
+def in_parts(
+    function: types.FunctionType, take: Callable[[Region, types.FunctionType], None]
+) -> types.FunctionType | None:
+    """A function that does the same and calls its regions; None where it has none. `take`: of each, before it is called by its name
+    among the builtins."""
+    code = function.__code__
+    node = None if code.co_freevars or node_made_from(function) is not None else source_of(function)
+    tree = _tree_of(code.co_filename) if isinstance(node, ast.FunctionDef) else None
+    if not isinstance(node, ast.FunctionDef) or tree is None:
+        return None
+    changed = copy.deepcopy(node)
+    changed.decorator_list = []
+    regions = regions_of(changed, tree, f"{REGION}of_{next(_numbers)}_")
+    if not regions:
+        return None
+    flags = code.co_flags & FUTURE
+    module = compile(ast.Module([changed], []), code.co_filename, "exec", flags, dont_inherit=True)
+    new = next(one for one in module.co_consts if isinstance(one, types.CodeType) and one.co_name == changed.name)
+    new = new.replace(co_name=code.co_name, co_qualname=code.co_qualname, co_firstlineno=code.co_firstlineno)
+    made = types.FunctionType(new, function.__globals__, function.__name__, function.__defaults__)
+    made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
+    made.__module__, made.__doc__ = function.__module__, function.__doc__
+    made.__dict__.update(function.__dict__)
+    for one in regions:
+        take(one, function)
+    return made
+
+
+@lru_cache(maxsize=64)
+def _tree_of(file: str) -> ast.Module | None:
+    """Of a file whose code nobody looks at while it runs."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
+    has_own = any(isinstance(one, ast.Name) and one.id.startswith(REGION) for one in inside([tree]))
+    return None if has_own or looks_at_frames(tree) else tree
