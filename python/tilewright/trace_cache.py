@@ -55,6 +55,10 @@ _MOST_ARRAY_BYTES = 1 << 20  # of an array that a trace holds
 _OF_ONE_SESSION = re.compile(r"(?<=/ipykernel_)\d+(?=/)|(?<=^<ipython-input-)\d+(?=-)")
 
 
+# Objects of NumPy's that no name of their own tells apart.
+_SINGLE = ("mgrid", "ogrid", "c_", "r_", "s_", "index_exp")
+
+
 class _NotKept(Exception):
     """A trace speaks of something that no other process has."""
 
@@ -200,6 +204,8 @@ def _names_of(value: Any, modules: Sequence[str], memo: _Memo) -> tuple[str, ...
     elif isinstance(value, enum.Enum):
         kind = type(value)
         found = ("member", kind.__module__, kind.__qualname__, memo.digest_of(kind), value.name)
+    elif (single := next((name for name in _SINGLE if getattr(np, name, None) is value), "")) != "":
+        found = ("single", "numpy", single)
     else:
         found = _own_names(value)
     if _named(found, memo) is not value:
@@ -221,6 +227,9 @@ def _named(names: tuple[str, ...], memo: _Memo) -> Any:
         return getattr(_named(tuple(rest), memo), module, None)
     if kind == "module":
         return _module(module)
+    if kind == "single":
+        single = vars(np).get(rest[0])
+        return single if type(single).__module__.startswith("numpy.") else None
     if kind == "code":
         qualname, digest = rest
         found = [one for one in memo.codes_in(module) if one.co_qualname == qualname and memo.digest_of(one) == digest]

@@ -100,6 +100,30 @@ class DeadIteration {
     ExitCondition condition_;
 };
 
+/// Arithmetic operations of an iteration on numbers that it carries (a random generator's state, say): each element
+/// would do them again. Of more than these a loop over all elements in each iteration is the faster one.
+constexpr int kMostRepeatedOperations = 1000;
+
+/// The line of the dearest operation on numbers that an iteration carries, where they are dear; -1 where they are not.
+int line_of_dear_numbers(const Block& body) {
+    std::set<std::string> carried;
+    for (const auto& [name, type] : body.parameters)
+        if (type.shape.empty()) carried.insert(name);
+    int all = 0, most = 0, line = -1;
+    for (const Operation& operation : body.operations) {
+        const auto is_carried = [&](const std::string& operand) { return carried.count(operand) != 0; };
+        if (!operation.type.shape.empty() || std::ranges::none_of(operation.operands, is_carried)) continue;
+        carried.insert(operation.result);
+        const int cost = is_elementwise(operation.op) ? cost_of(operation.op) : 0;
+        all += cost;
+        if (cost > most) {
+            most = cost;
+            line = operation.line;
+        }
+    }
+    return all > kMostRepeatedOperations ? line : -1;
+}
+
 } // namespace
 
 std::string why_not_pixelwise(const Operation& loop) {
@@ -147,6 +171,8 @@ std::string why_not_pixelwise(const Operation& loop) {
         if (axes.depends(body.yields[k]) && !type.shape.empty() && !axes.at_own_element(body.yields[k], rank))
             return at_line(loop.line, "moves elements of " + name);
     }
+    if (const int line = element == nullptr ? -1 : line_of_dear_numbers(body); line >= 0)
+        return at_line(line, "computes numbers from iteration to iteration, which each element would compute again");
     return "";
 }
 

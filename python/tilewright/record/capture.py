@@ -235,6 +235,7 @@ class Recorder:
     ) -> Any:
         """It never ends the recording, and is in no other function's time: what makes a script's data looks like this too."""
         other = self._candidate(function, name, jitted, self.others)
+        own_before_ns = other.own_ns
         result, spent = self._timed(other, function, args, kwargs)
         is_plain = all(isinstance(value, _PLAIN) for value in (*args, *kwargs.values()))
         results = result if isinstance(result, (tuple, list)) else (result,)
@@ -248,6 +249,7 @@ class Recorder:
             recorded.count += 1
             recorded.total_ns += spent
         candidate.total_ns += spent
+        candidate.own_ns += other.own_ns - own_before_ns
         return result
 
     def _candidate(

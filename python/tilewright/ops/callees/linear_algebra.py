@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import _linalg as _of_numpy
 
+from ...symbolic.scalars import SymInt
 from ..operands import INT64
 from ..stage_rows import FromData, Gives, Like, row
 from .dtypes import averaged, broadcast, common, inexact, real_of, summed, without_axes
@@ -15,6 +16,14 @@ from .dtypes import averaged, broadcast, common, inexact, real_of, summed, witho
 def _named(kind: Any, *results: Gives) -> Any:
     """The named tuple that NumPy gives."""
     return kind(*results)
+
+
+def _least(one: Any, other: Any) -> Any:
+    """The lesser of two extents; where data decide one of them, it is at most the other."""
+    for extent, most in ((one, other), (other, one)):
+        if isinstance(extent, SymInt) and extent.tracer.is_of_data(extent.size):
+            return FromData(most)
+    return min(one, other)
 
 
 _linalg: Any = _of_numpy  # its tuples have what a row gives in the place of arrays
@@ -82,7 +91,7 @@ def _solve(a: Like, b: Like) -> Any:
 def _svd(a: Like, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     dtype = inexact(a)
     *outer, rows, columns = a.shape
-    least = min(rows, columns)
+    least = _least(rows, columns)
     values = Gives(real_of(dtype), (*outer, least))
     if not compute_uv:
         return values
@@ -92,14 +101,14 @@ def _svd(a: Like, full_matrices: bool = True, compute_uv: bool = True, hermitian
 
 @row(np.linalg.svdvals)
 def _svdvals(x: Like, /) -> Any:
-    return Gives(real_of(inexact(x)), (*x.shape[:-2], min(x.shape[-2], x.shape[-1])))
+    return Gives(real_of(inexact(x)), (*x.shape[:-2], _least(x.shape[-2], x.shape[-1])))
 
 
 @row(np.linalg.qr)
 def _qr(a: Like, mode: str = "reduced") -> Any:
     dtype = inexact(a)
     *outer, rows, columns = a.shape
-    least = min(rows, columns)
+    least = _least(rows, columns)
     if mode == "r":
         return Gives(dtype, (*outer, least, columns))
     if mode == "raw":
@@ -117,7 +126,7 @@ def _lstsq(a: Like, b: Like, rcond: Any = None) -> Any:
     right = b.shape[1:]
     left_over = Gives(real_of(dtype), (FromData(right[0] if right else 1),))
     solution = Gives(dtype, (columns, *right))
-    return (solution, left_over, Gives(np.int32), Gives(real_of(dtype), (min(rows, columns),)))
+    return (solution, left_over, Gives(np.int32), Gives(real_of(dtype), (_least(rows, columns),)))
 
 
 @row(np.linalg.matrix_rank)
