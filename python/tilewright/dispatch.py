@@ -21,7 +21,7 @@ from .originals import original_of
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
-from .result_forms import called_by_python, finisher
+from .result_forms import finisher
 from .structure import is_flat, is_given_by_plans
 
 _CARRIED: dict[str, type[Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
@@ -234,13 +234,13 @@ def program_function(
     carried = [(a.name, _CARRIED[a.dtype] if isinstance(a, ScalarArgument) else None) for a in program.arguments]
 
     returns_list, flat = isinstance(structure, list), is_flat(structure)
-    finish = None if flat else called_by_python(structure)
+    form = None if flat else finisher(structure)
 
     def run(values: Mapping[str, Any], out: Any, objects: Sequence[Any] = ()) -> Any:
         arguments = [values[name] if carry is None else carry(values[name]) for name, carry in carried]
         made = entry(*arguments) if out is None or not flat else entry(*arguments, out=out)
-        if finish is not None:
-            return finish(made, *objects)
+        if form is not None:
+            return _face.finished(form, made, tuple(objects))
         return list(made) if returns_list else made
 
     return run

@@ -88,3 +88,81 @@ def test_small_work_is_one_call_of_the_plan_and_large_work_is_not():
     board = np.random.default_rng(0).normal(size=(600, 600)) * 0.01
     assert large(board) == judged(board)
     assert any(line.startswith("if ") for line in large.specializations[0].plan_text().splitlines())
+
+
+class Filter:
+    """A gate and a missing measurement leave attributes as they were."""
+
+    def __init__(self, n=3):
+        self.x = np.zeros(n)
+        self.p = np.eye(n) * 2
+        self.gain = np.zeros((n, n))
+        self.seen = 0
+
+    def update(self, z, gate=None):
+        if np.isnan(z).any():
+            return False
+        y = z - self.x
+        d = y @ y
+        if gate is not None and d > gate:
+            return False
+        self.gain = self.p * 0.5
+        self.x = self.x + self.gain @ y
+        self.p = self.p - self.gain @ self.p * 0.25
+        self.seen += 1
+        return True
+
+
+@pytest.mark.parametrize("first", ["nan", "gated", "taken"])
+@pytest.mark.parametrize("gate", [None, 4.0])
+def test_early_returns_leave_attributes_the_very_objects_that_they_were(first, gate):
+    compiled = tilewright.jit(Filter.update)
+    ours, theirs = Filter(), Filter()
+    kinds = [first, *["taken", "nan", "taken", "gated", "taken", "taken"] * 5]
+    for k, kind in enumerate(kinds):
+        z = np.full(3, np.nan if kind == "nan" else 50.0 * (k + 1) if kind == "gated" else theirs.x[0] + 0.1)
+        held = ours.x, ours.p, ours.gain
+        assert compiled(ours, z, gate) is Filter.update(theirs, z, gate)
+        changed = kind == "taken" or (kind == "gated" and gate is None)
+        assert [one is other for one, other in zip(held, (ours.x, ours.p, ours.gain), strict=True)] == [not changed] * 3
+        assert ours.seen == theirs.seen and np.array_equal(ours.x, theirs.x) and np.array_equal(ours.p, theirs.p)
+    missed = compiled.misses
+    for _ in range(5):
+        compiled(ours, ours.x + 0.1, gate)
+    assert compiled.misses == missed and any(one.versions for one in compiled.specializations)
+
+
+def chosen_twice(a, b, x):
+    if x[0] > 0:
+        if x[1] > 0:
+            return a
+        return b * 2
+    if x[1] > 0:
+        return b
+    return a + b
+
+
+def squared_where(a, x):
+    if x.sum() > 0:
+        x = a @ x
+    return x
+
+
+def test_which_array_nested_branches_give():
+    compiled = tilewright.jit(chosen_twice)
+    a, b = np.arange(3.0), np.ones(3)
+    for _ in range(6):
+        for signs in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            x = np.array(signs, float)
+            got, wanted = compiled(a, b, x), chosen_twice(a, b, x)
+            assert np.array_equal(got, wanted)
+            assert [got is one for one in (a, b)] == [wanted is one for one in (a, b)]
+
+
+def test_both_ways_leave_one_shape_under_a_guard():
+    compiled = tilewright.jit(squared_where, strict=True)
+    rng = np.random.default_rng(0)
+    for rows, columns in ((3, 3), (5, 5), (4, 3), (3, 4), (3, 3)):
+        for sign in (1, -1):
+            a, x = rng.random((rows, columns)), sign * rng.random(columns)
+            np.testing.assert_allclose(compiled(a, x), squared_where(a, x), rtol=1e-14)

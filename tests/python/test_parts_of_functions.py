@@ -387,7 +387,7 @@ def slow_between(x):
 @pytest.mark.numpy_may_win
 def test_calls_that_cannot_be_repeated_are_made_by_either_until_one_is_faster():
     compiled = tilewright.jit(slow_between, strict=True)
-    for _ in range(20):
+    for _ in range(60):
         assert repr(compiled(Y)) == repr(slow_between(Y))
     (specialization,) = compiled.specializations
     assert specialization.trial is None
@@ -444,6 +444,41 @@ def test_a_trial_of_short_calls_does_not_hang_on_one_of_them():
     assert trial_of([9, 1, 12], [2, 14]).is_over and not trial_of([9, 1.6, 12], [2, 14]).is_over
     assert trial_of([9, 1.3, 12, 1.3], [2, 14, 2]).is_over
     assert not trial_of([9, 1, 12, 1, 1, 1], [1.1, 14, 1.1, 1.1, 1.1, 1.1]).is_over
+
+
+def test_compiled_code_of_very_short_calls_has_time_to_get_warm():
+    assert not trial_of([9, *[0.2] * 15], [0.1] * 16).is_over
+    times = trial_of([9, *[0.2] * 16], [0.1] * 16)
+    assert times.is_over and times.why_numpy == "NumPy takes 100.0 us, compiled code 200.0 us"
+    assert trial_of([9, 0.2, 0.04], [0.1] * 3).is_over  # and wins as soon as it does
+
+
+class Counting:
+    def __init__(self):
+        self.count = 0
+
+    def roots(self, x):
+        y = np.sqrt(x) + self.count
+        self.count += 1
+        return y
+
+
+@pytest.mark.numpy_may_win
+def test_a_trial_ends_where_the_calls_of_its_program_do_not_come_again(monkeypatch):
+    monkeypatch.setattr(Trial, "is_over", False)
+    compiled = tilewright.jit(Counting.roots)
+    held = Counting()
+    compiled(held, Y)
+    (first,) = compiled.specializations
+    _, bound = compiled.specialize((held, Y), {})
+    held.count = 0.5  # another program's from here on
+    for _ in range(3):
+        compiled(held, Y)
+    assert len(compiled.specializations) == 2 and first.trial is not None
+    calls = []
+    for _ in range(40):
+        compiled._in_turn(first, bound, lambda *given: calls.append(given), (held, Y), {})
+    assert len(calls) == 40 and first.trial is None and first.versions
 
 
 @pytest.mark.numpy_may_win

@@ -1084,3 +1084,90 @@ def test_sets_are_what_unique_makes_of_them(function, dtype):
         for one, other in zip(*((each if isinstance(each, tuple) else (each,)) for each in (got, wanted)), strict=True):
             assert np.asarray(one).dtype == np.asarray(other).dtype
             np.testing.assert_array_equal(one, other)
+
+
+# ---- small systems
+
+LINALG = ("inv", "det", "solve")
+
+
+def linalg(name):
+    return twin(f"numpy.linalg.{name}", getattr(np.linalg, name))
+
+
+def matrices(rng, kind, n, dtype):
+    a = rng.normal(size=(n, n))
+    if kind == "singular":
+        a[:, n - 1] = a[:, 0] * 2 if n > 1 else 0.0
+    elif kind == "zeros":
+        a[:] = 0.0
+    elif kind == "nan":
+        a[n // 2, 0] = np.nan
+    elif kind == "inf":
+        a[0, n // 2] = np.inf
+    elif kind == "huge":
+        a *= 1e200 if dtype == "float64" else 1e20
+    elif kind == "tiny":
+        a *= 1e-200 if dtype == "float64" else 1e-30
+    elif kind == "swapped":
+        a = np.eye(n)[rng.permutation(n)] * -1.5
+    return a.astype(dtype)
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(
+    st.sampled_from([1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33]), st.sampled_from(["float64", "float32", "int64", "complex128"]),
+    st.sampled_from(["normal", "singular", "zeros", "nan", "inf", "huge", "tiny", "swapped"]), st.sampled_from(["C", "F", "strided"]),
+    st.sampled_from([None, 1, 3]), SEEDS,
+)  # fmt: skip
+def test_small_systems(n, dtype, kind, order, sides, seed):  # noqa: PLR0917
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        a = matrices(rng, kind, n, dtype)
+        b = rng.normal(size=n if sides is None else (n, sides)).astype(dtype)
+    a = np.repeat(a, 2, axis=0)[::2] if order == "strided" else np.asarray(a, order=order)
+    kept = a.copy(), b.copy()
+    with np.errstate(all="ignore"):
+        for name, args in (("inv", (a,)), ("det", (a,)), ("solve", (a, b))):
+            as_numpy(linalg(name), getattr(np.linalg, name), *args)
+    assert np.array_equal(a, kept[0], equal_nan=True) and np.array_equal(b, kept[1], equal_nan=True)
+
+
+def test_small_systems_are_computed_without_numpy():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(4, 4)), rng.normal(size=(4, 2))
+    same(own("numpy.linalg.inv")(a), np.linalg.inv(a))
+    same(own("numpy.linalg.det")(a), np.linalg.det(a))
+    same(own("numpy.linalg.solve")(a, b), np.linalg.solve(a, b))
+    same(own("numpy.linalg.solve")(a, b=b[:, 0].copy()), np.linalg.solve(a, b[:, 0]))
+    stack = rng.normal(size=(3, 2, 5, 5))
+    same(own("numpy.linalg.inv")(stack), np.linalg.inv(stack))
+    same(own("numpy.linalg.det")(stack), np.linalg.det(stack))
+    for name in LINALG:
+        with pytest.raises(Called):
+            own(f"numpy.linalg.{name}")(*([np.eye(33)] * (2 if name == "solve" else 1)))
+
+
+def test_calls_of_linear_algebra_that_are_numpys():
+    a, b = np.eye(3) + 1.0, np.ones(3)
+    for name, args in (
+        ("inv", (np.ones((2, 3)),)), ("det", (np.ones(3),)), ("inv", (np.zeros((0, 0)),)), ("det", (np.zeros((0, 0)),)),
+        ("inv", (np.zeros((0, 3, 3)),)), ("inv", (a.tolist(),)), ("solve", (a, np.ones(2))),
+        ("solve", (a, b.astype("f4"))), ("solve", (a.astype("f4"), b)), ("solve", (a, np.ones((3, 0)))), ("solve", (a, np.ones((2, 3, 1)))),
+        ("solve", (np.stack([a, a]), np.ones((2, 3, 1)))), ("solve", (a,)), ("inv", ()), ("inv", (a.astype(">f8"),)), ("det", (a > 1,)),
+        ("solve", (np.zeros((3, 3)), b)), ("inv", (np.zeros((3, 3)),)), ("inv", (np.stack([a, np.zeros((3, 3))]),)),
+        ("solve", (a, np.array(1.0))), ("det", (np.array(1.0),)),
+    ):  # fmt: skip
+        as_numpy(linalg(name), getattr(np.linalg, name), *args)
+
+
+def of_small_systems(a, b):
+    s = a * 0.125 + np.eye(len(a), dtype=a.dtype) * 4
+    return np.linalg.inv(s), np.linalg.det(s), np.linalg.solve(s, b), b * 2
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_small_systems_between_kernels(dtype):
+    rng = np.random.default_rng(5)
+    for n in (1, 4, 32, 40):
+        check(of_small_systems, rng.normal(size=(n, n)).astype(dtype), rng.normal(size=(n, 2)).astype(dtype))

@@ -21,6 +21,7 @@
 #include "python/native/face/kept_memory.h"
 #include "python/native/face/older_generators.h"
 #include "python/native/face/recycled_memory.h"
+#include "python/native/face/result_form.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
 
@@ -241,6 +242,10 @@ PyMethodDef kMethods[] = {
      "part($module, expression, /)\n--\n\nWhat computes a stage that gives a part of what is held, such as "
      "'r1[0].real'; "
      "None where it is none."},
+    {"finished", finished, METH_VARARGS,
+     "finished($module, form, made, objects, /)\n--\n\nWhat a form of result_forms.py makes, or a callable, of the "
+     "tuple "
+     "that a plan gives and of a tuple of the\ncaller's objects, which have then what the form sets."},
     {"to_device", with_keywords(to_device), METH_VARARGS | METH_KEYWORDS,
      "to_device(array, device='cuda')\n--\n\n"
      "A DeviceArray with a copy of a NumPy array; device: 'cuda', 'cuda:1' or device(...)."},

@@ -11,9 +11,9 @@ namespace {
 constexpr const char* kKinds[] = {"made", "constant", "object", "tuple", "list", "dict", "called", "changed"};
 
 PyObject* item_of(PyObject* tuple, Py_ssize_t k) {
-    PyObject* const item = PyTuple_Check(tuple) ? PyTuple_GetItem(tuple, k) : nullptr;
-    if (!item && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "finish: expected a form of result_forms.py.");
-    return item;
+    if (PyTuple_Check(tuple) && k < PyTuple_Size(tuple)) return PyTuple_GetItem(tuple, k);
+    PyErr_SetString(PyExc_TypeError, "finish: expected a form of result_forms.py.");
+    return nullptr;
 }
 
 bool read_number(PyObject* item, Py_ssize_t& number) {
@@ -232,6 +232,17 @@ int ResultForm::traverse(const Node& node, visitproc visit, void* data) {
     for (const Node& part : node.parts)
         if (int rc = traverse(part, visit, data)) return rc;
     return 0;
+}
+
+PyObject* finished(PyObject*, PyObject* args) {
+    PyObject *form = nullptr, *made = nullptr, *objects = nullptr;
+    if (!PyArg_ParseTuple(args, "OO!O!:finished", &form, &PyTuple_Type, &made, &PyTuple_Type, &objects)) return nullptr;
+    const auto read = ResultForm::read(form);
+    if (!read) return nullptr;
+    std::vector<PyObject*> each;
+    for (Py_ssize_t k = 0, n = PyTuple_Size(objects); k < n; ++k)
+        each.push_back(PyTuple_GetItem(objects, k));
+    return read->result_of(made, each.data(), each.size());
 }
 
 } // namespace tilewright::face

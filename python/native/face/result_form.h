@@ -64,4 +64,7 @@ class ResultForm {
     Node root_;
 };
 
+/// finished(form, made, objects): what the form makes, of the tuple that a plan gives and of a tuple of objects.
+PyObject* finished(PyObject*, PyObject* args);
+
 } // namespace tilewright::face
