@@ -224,3 +224,20 @@ def test_a_row_that_no_iteration_asks_for_is_not_touched() -> None:
     same(f, compiled, (c[:3], a, 0, 0))
     with pytest.raises(IndexError):
         compiled(c, a, 1, 9)
+
+
+@pytest.mark.parametrize("rounds", [3, 40])
+def test_columns_that_are_read_again_and_again_are_copied_up_to_more(rounds) -> None:
+    def f(a, rounds):
+        total = np.zeros(a.shape[0])
+        for _ in range(rounds):
+            for k in range(a.shape[1]):
+                total = total * 0.5 + a[:, k]
+        return total
+
+    compiled = tilewright.jit(strict=True)(f)
+    for shape in ((5000, 40), (300, 7), (1, 40), (5001, 39)):  # of float64: 1.6 MB, less
+        a = numbers(shape, "float64", 1)
+        np.testing.assert_array_equal(compiled(a, rounds), f(a, rounds))
+        if shape == (5000, 40):
+            assert ("variant a_columns = copied" in str(compiled.schedule)) == (rounds == 40)

@@ -68,6 +68,25 @@ TEST(Pixelwise, SaysWhichLineForbidsIt) {
     EXPECT_EQ(why("", "A, s", "0, k, k"), "line 3 steps by k, whose sign is not known");
 }
 
+TEST(Pixelwise, NumbersThatEachElementWouldComputeAgain) {
+    const auto chain = [](const std::string& operation, int count, const std::string& from) {
+        std::string text, last = from;
+        for (int k = 0; k < count; ++k) {
+            const std::string next = "%" + std::to_string(k);
+            text += "  " + next + ": float64[] = " + operation + "(" + last + ") @" + std::to_string(4 + k) + "\n";
+            last = next;
+        }
+        return std::pair(text, last);
+    };
+    const auto [few, few_last] = chain("negative", 20, "s");
+    const auto [many, last] = chain("sinh", 60, "s");
+    const auto [beside, beside_last] = chain("sinh", 60, "%99"); // the same in each iteration
+    EXPECT_EQ(why(few + "  B: float64[x.0, x.1] = add(A, " + few_last + ") @90\n", "B, " + few_last), "");
+    EXPECT_EQ(why(many + "  B: float64[x.0, x.1] = add(A, " + last + ") @90\n", "B, " + last),
+              "line 4 computes numbers from iteration to iteration, which each element would compute again");
+    EXPECT_EQ(why(beside + "  B: float64[x.0, x.1] = add(A, " + beside_last + ") @90\n", "B, s"), "");
+}
+
 TEST(Pixelwise, SquareTransposesAreOtherElements) {
     const Program program = read_program("tilewright-program 1\nfunction f\narg x: float64[x.0, x.0]\nscalar k: int64\n"
                                          "A_2: float64[x.0, x.0] = for t in range(0, k, 1) carry (A: float64[x.0, x.0] "

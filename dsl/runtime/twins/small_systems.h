@@ -1,5 +1,5 @@
 // dsl/runtime/twins/small_systems.h: inverses, solutions and determinants of small square matrices, by the LAPACK that
-// NumPy has loaded, in NumPy's steps (numpy/linalg/umath_linalg.cpp): the bits are NumPy's.
+// NumPy has loaded, in the steps of NumPy's own numpy.linalg: the bits are NumPy's.
 #pragma once
 
 #include <cstdint>
