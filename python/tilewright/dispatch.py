@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _face
 from .draws import draws_globally
-from .originals import original_of
+from .originals import RECORDED
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
@@ -154,7 +154,7 @@ class _Places:
             elif step == "length":
                 step, key = "call", len
             elif step == "original":
-                key = original_of
+                key = RECORDED
             elif step not in ("attribute", "item"):
                 raise _NotInC
             found = self._add(self.of(path[:-1]), step, key)

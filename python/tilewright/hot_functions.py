@@ -117,6 +117,7 @@ class HotFunction(JitFunction):
         """Nobody wants it compiled any longer: whoever still holds it calls Python's function."""
         self.is_given_up = self._stays_here = True
         self._is_looked_up = True
+        self._in_python, self._in_parts = self.__wrapped__, None
         self.is_hot = self.is_timed = False
         with self._lock:
             self._specializations.clear()
@@ -172,8 +173,9 @@ class HotFunction(JitFunction):
     def _miss_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a function that is hot, or left to Python."""
         if self._stays_here:
-            self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self._in_python)
-            return self._in_python(*args, **kwargs)
+            run = self.__wrapped__ if self._in_python is self.__wrapped__ else self._run_in_parts
+            self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), run)
+            return run(*args, **kwargs)
         if self.is_given_up:  # calls that no plan takes
             return self._in_python(*args, **kwargs)
         around = _here.functions
@@ -200,7 +202,8 @@ class HotFunction(JitFunction):
                 self.is_timed = self.may_be_compiled(began_ns)  # else the functions that it calls are
 
     def _look_up(self) -> None:
-        """What an earlier process has followed takes no time before it is compiled code's; what it gave up is left to Python."""
+        """What an earlier process has followed takes no time before it is compiled code's; what it was refused runs in parts from
+        here on, and what it gave up is left to Python."""
         self._is_looked_up = True
         if not self.keeps_traces:
             return
@@ -208,9 +211,11 @@ class HotFunction(JitFunction):
         self._earlier_ns = known.python_ns
         self.is_hot = self.is_timed = bool(known.traces)
         self._is_left_to_parts = known.left_alone.startswith(_IN_PARTS) and not known.traces
-        if known.left_alone and not known.traces and not known.left_alone.startswith(LOST_IN_SEARCH):
+        if not known.left_alone or known.traces:
+            return
+        if not known.left_alone.startswith(LOST_IN_SEARCH):
             self._take_parts()
-        if known.left_alone and not (known.traces or self._is_left_to_parts or self.is_given_up):
+        if not (self._is_left_to_parts or self.is_given_up):
             self._leave_to_python()
 
     def _inside_of_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -239,10 +244,20 @@ class HotFunction(JitFunction):
     def _take_parts(self) -> None:
         """It is refused as a whole: what can be compiled of it is."""
         in_parts, self._in_parts = self._in_parts, None
-        made = in_parts(self.__wrapped__) if in_parts is not None else None  # type: ignore[arg-type]
+        made = None if in_parts is None else in_parts(self.__wrapped__)  # type: ignore[arg-type]  # a function
         if made is not None:
             self._in_python = made
             self._leave_to_python()
+
+    def _run_in_parts(self, *args: Any, **kwargs: Any) -> Any:
+        if parts_of(self.__wrapped__) != self._parts:  # those were of its earlier code
+            self._in_python = self.__wrapped__
+            self.forget_stayed()
+        try:
+            return self._in_python(*args, **kwargs)
+        except BaseException as error:
+            _leave_out_ours(error)
+            raise
 
     @property
     def _is_lost(self) -> bool:
@@ -330,8 +345,8 @@ class HotFunction(JitFunction):
                 build(specialization.request(bound))
                 self._note_built(specialization, bound)
         except Error as error:
-            said = {"refused": str(error), "is_not_seen": error.not_seen}
             is_of_all = error.idle != "here" and not (error.depends_on_values or isinstance(error, InternalError))
+            said = {"refused": str(error), "is_not_seen": error.not_seen, "is_of_all": is_of_all}
         except Exception as error:  # noqa: BLE001  (the call raises it, or what its data decide does)
             said = {"refused": f"following it raised {type(error).__name__}: {error}", "is_not_seen": True}
         else:
@@ -355,7 +370,7 @@ class HotFunction(JitFunction):
         else:
             self.is_hot = self.is_timed = False
             self._is_left_to_parts, self._left_at_ns = True, self.python_ns
-        if "refused" in said and not self._specializations:
+        if said.get("is_of_all") and not self._specializations:
             self._take_parts()
 
     def _followed(self, *call: Any) -> Any:
@@ -405,4 +420,4 @@ def _leave_out_ours(error: BaseException) -> None:
         leave_out_ours(error)
 
 
-_CALLING = [HotFunction._miss.__code__, HotFunction._miss_known.__code__]
+_CALLING = [one.__code__ for one in (HotFunction._miss, HotFunction._miss_known, HotFunction._run_in_parts)]

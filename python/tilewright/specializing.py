@@ -355,20 +355,22 @@ class Specializing(_face.Dispatcher):
             trace_cache.note(key, traced.digest, found, python_ns)
         return why_not
 
-    def keep_beside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Likewise a call that a script makes beside those that were tuned, under the default schedule: its first one, whose objects
-        hold something else. Raises Error where it cannot be compiled."""
+    def keep_beside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """The same of a call that was not tuned, under the default schedule, where it is another program's: a script's first calls
+        have other objects. Raises Error where it cannot be compiled."""
         from . import trace_cache  # noqa: PLC0415
 
         before = list(self._specializations)
         specialization, bound = self.specialize(args, kwargs)
         if specialization in before or specialization.numpy_reason(bound) is not None:
-            return
-        made = build(specialization.request(bound))
+            return ""
+        build(specialization.request(bound))
         key, digest = self._trace_key(None, takes_effects=True), specialization.traced.digest
-        if made is not None and not trace_cache.keep(key, specialization.traced, self.__wrapped__):
+        why_not = trace_cache.keep(key, specialization.traced, self.__wrapped__)
+        if not why_not:
             found = trace_cache.OfProgram(sizes=(dict(bound.sizes),), work=work_of(specialization.program))
             trace_cache.note(key, digest, found)
+        return why_not
 
     def _note_built(self, specialization: Specialization, bound: Bound) -> None:
         """Later processes find that code, whatever sizes they ask for that it serves, and need no compiler for what is asked

@@ -11,8 +11,9 @@ from .light_dataclass import dataclass
 _TRIED = 3  # calls of each side, where none may be made twice
 # Short calls cost next to nothing, and another process that has the core for a turn takes longer than they do.
 _SHORT_NS, _TRIED_SHORT = 5_000_000, 6
-# Of calls that are shorter still, what is cold (code, caches) takes longer than the call: compiled code has lost after so many.
-_VERY_SHORT_NS, _TRIED_VERY_SHORT = 500_000, 16
+# What is cold (code, caches) takes longer than a call that is shorter still: compiled code loses after so many of these, or where it
+# takes so many times what NumPy takes.
+_VERY_SHORT_NS, _TRIED_VERY_SHORT, _COLD_SHORT = 500_000, 16, 10.0
 _CLEARLY_SHORT = {2: 2.0, 3: 1.5, 4: 1.25}  # by how many times one side is faster, and of how many calls of each
 _WORTH = 1.02  # compiled code may take that much longer: a call's noise
 # What it may take where stages are all of a call, which kernels have nothing to win of then, and Python's way is surer.
@@ -35,7 +36,7 @@ class Trial:
     numpy_ns: list[int] = field(default_factory=list)
     alike: Any = None  # what is the same in all of them
     others: int = 0  # calls that were not such
-    foreign: int = 0  # the latest calls in a row that were another program's
+    of_other_programs: int = 0  # how many of the latest calls in a row
     begun_anew: int = 0  # how many trials were given up for those
     is_in_c: bool = False  # the dispatcher finds the program, as it will later
     was_watched: bool = False  # a call before: NumPy's first one is not cold
@@ -79,7 +80,7 @@ class Trial:
             # The shortest of some calls: others may have waited for another process.
             least = min(len(warm), len(self.numpy_ns))
             ratio = min(warm) / min(self.numpy_ns)
-            if ratio > 1 and min(self.numpy_ns) < _VERY_SHORT_NS:
+            if 1 < ratio < _COLD_SHORT and min(self.numpy_ns) < _VERY_SHORT_NS:
                 return len(warm) >= _TRIED_VERY_SHORT
             clearly = _CLEARLY_SHORT.get(least, _CLEARLY_SHORT[max(_CLEARLY_SHORT)])
             is_clear = least >= min(_CLEARLY_SHORT) and not 1 / clearly < ratio < clearly

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import effects
+from . import effects, logs
 from .binding import Bound
 from .call_keys import call_key, magnitude_key, shape_key
 from .device_calls import DeviceCalls
@@ -114,15 +114,17 @@ class TriedCalls(DeviceCalls):
         self, specialization: Specialization, bound: Bound, in_plan: Callable[..., Any], args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
-        trial, alike = specialization.trial, magnitude_key(args, kwargs)
-        is_its_own = len(self._specializations) == 1 or specialization.traced.matches(args, kwargs)
+        trial = specialization.trial
         if trial is None:
             return in_plan(*args, **kwargs)
-        trial.foreign = 0 if is_its_own else trial.foreign + 1
+        is_its_own = len(self._specializations) == 1 or specialization.traced.matches(args, kwargs)
+        trial.of_other_programs = 0 if is_its_own else trial.of_other_programs + 1
         if not is_its_own:
-            if trial.foreign > _MOST_OTHERS:  # to find that out takes longer than a short call
+            if trial.of_other_programs > _MOST_OTHERS:  # to find that out takes longer than a short call
+                logs.logger.info("%s: its calls do not come again: compiled code has them", specialization.signature)
                 self._end_trial(specialization, bound, "")
             return in_plan(*args, **kwargs)
+        alike = magnitude_key(args, kwargs)
         effects.Settling.events += not self.is_asked_for
         if trial.is_of_others(alike):
             if not self._begins_anew(specialization, bound):

@@ -13,6 +13,7 @@ import threading
 import tracemalloc
 import types
 import weakref
+from collections import OrderedDict, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,9 @@ from hypothesis import strategies as st
 pytest.importorskip("halide")
 import tilewright  # noqa: E402
 from tilewright import _face  # noqa: E402
+from tilewright.dispatch import _check  # noqa: E402
+from tilewright.guards import PythonGuard, value_holds  # noqa: E402
+from tilewright.originals import RECORDED, original_of  # noqa: E402
 
 pytestmark = pytest.mark.compile
 
@@ -838,6 +842,131 @@ def test_gathered_arguments_are_the_plans_to_look_at(objects):
             guarded(1.0, X, X, *((5,) if place == 0 else ()), **({"k": 1} if place else {})), 2 * X
         )
         assert guarded(1.0, X, X)[0] == "miss"
+
+
+# ---- what calls ask of Python's values
+
+
+class Plain:
+    shared = 1
+
+    def __init__(self, **held):
+        self.__dict__.update(held)
+
+
+class Slotted:
+    __slots__ = ("a",)
+
+
+class Raising:
+    @property
+    def __dict__(self):
+        raise ValueError("no")
+
+
+class Uneven(dict):
+    def __iter__(self):
+        return iter(("other",))
+
+
+VALUES = [
+    {}, {"a": 1}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, {1: 0}, {True: 0}, {1.0: 0}, {0.0: 0}, {-0.0: 0}, {float("nan"): 0}, {None: 0},
+    OrderedDict(a=1), defaultdict(int, a=1), Uneven(a=1), Plain(), Plain(a=1), Plain(b=1, a=2), Slotted(), Plain, Slotted,
+    re, re.compile, 3, "a", None, np.ones(2), types.SimpleNamespace(a=1), lambda: 0, Raising(),
+]  # fmt: skip
+KEYS = [(), ("a",), ("a", "b"), ("b", "a"), (1,), (True,), (1.0,), (0.0,), (-0.0,), (None,), ("other",)]
+
+
+@pytest.mark.parametrize("kind", ["keys", "lacks", "holds"])
+def test_checks_hold_where_guards_say_so(objects, kind):
+    texts = [keys for keys in KEYS if all(isinstance(key, str) for key in keys)]
+    wanted = {
+        "keys": [(dict, keys) for keys in KEYS],
+        "lacks": [*map(frozenset, texts)],
+        "holds": ["a", "b", "shared", "compile"],
+    }[kind]
+    for one in wanted:
+        jit = Jit("axpy", parameters("X", "Y", "x", a=2.0))
+        check = _check(PythonGuard((("parameter", "x"),), kind, one), None)
+        assert check[0] == kind
+        jit.add(AXPY, objects, places=[(-1, "parameter", "x")], checks=[(0, *check)])
+        for value in VALUES:
+            try:
+                holds = value_holds(kind, one, value)
+            except ValueError:  # of its own; its call is Python's
+                holds = kind == "lacks"
+            assert (jit(X, X, value)[0] != "miss") == holds if isinstance(jit(X, X, value), tuple) else holds, (
+                one,
+                value,
+            )
+
+
+def test_the_original_of_a_function(objects):
+    def plain(x):
+        return x
+
+    def reports(x):
+        return x
+
+    reports.__dict__[RECORDED] = plain
+    for value in (plain, reports, tilewright.jit(plain), 3, len, Plain):
+        jit = Jit("axpy", parameters("X", "Y", "x", a=2.0))
+        places = [(-1, "parameter", "x"), (0, "original", RECORDED)]
+        jit.add(AXPY, objects, places=places, checks=[(1, "is", original_of(value))])
+        np.testing.assert_array_equal(jit(X, X, value), 3 * X)
+        assert jit(X, X, print)[0] == "miss"
+
+
+def test_a_call_looks_once_at_each_place(objects):
+    class Counting:
+        asked = 0
+
+        @property
+        def inner(self):
+            type(self).asked += 1
+            return Plain(Y=X, k=1)
+
+    jit = Jit("axpy", parameters("X", "x", a=2.0))
+    places = [
+        (-1, "parameter", "x"),
+        (0, "attribute", "inner"),
+        (1, "attribute", "Y"),
+        (1, "attribute", "k"),
+        (1, "attribute", "none"),
+    ]
+    jit.add(
+        AXPY, objects, hidden={"Y": 2}, places=places, checks=[(3, "equal", 1), (1, "type", Plain), (4, "absent", None)]
+    )
+    for count in (1, 2):
+        np.testing.assert_array_equal(jit(X, Counting()), 3 * X)
+        assert Counting.asked == count
+    assert jit(X, Plain(inner=Plain(Y=X, k=2)))[0] == "miss"
+
+
+def test_plans_that_a_look_forgets_serve_their_call(objects):
+    class Forgetting:
+        def __init__(self, jit):
+            self.jit = jit
+
+        @property
+        def inner(self):
+            self.jit.clear()
+            gc.collect()
+            return self
+
+    jit = Jit("axpy", parameters("X", "Y", "x", a=2.0))
+    places = [(-1, "parameter", "x"), (0, "attribute", "inner"), (1, "attribute", "inner")]
+    form = (
+        "changed",
+        ("constant", "done"),
+        ((0, False, ("seen",), (("constant", 1),)), (1, False, ("also",), (("constant", 2),))),
+    )
+    for _ in range(20):
+        held = Forgetting(jit)
+        jit.add(AXPY, objects, places=places, checks=[(2, "type", Forgetting)], finish=form, sets=([1, 2], False))
+        assert jit(X, X, held) == "done"
+        assert (held.seen, held.also) == (1, 2)
+        assert jit(X, X, held)[0] == "miss"
 
 
 def test_a_miss_without_an_answer_and_errors_pass_through(objects):

@@ -57,11 +57,13 @@ bool solve_columns_by_lapack(double* a, std::int64_t n, double* b, std::int64_t 
     return solve_columns<std::int32_t>(a, static_cast<std::int32_t>(n), b, static_cast<std::int32_t>(sides));
 }
 
-template <class Int> double determinant_of_columns(double* a, Int n) {
+/// False where NumPy may have to warn of the result.
+template <class Int> bool determinant_of_columns(double* a, Int n, double& result) {
     using Getrf = void (*)(Int*, Int*, double*, Int*, Int*, Int*);
     Int pivots[kMost], leading = n, failed = 0;
     reinterpret_cast<Getrf>(getrf().address)(&n, &n, a, &leading, pivots, &failed);
-    if (failed != 0) return 0;
+    result = 0;
+    if (failed != 0) return true; // it is singular
     double sign = 1, logarithm = 0;
     for (Int k = 0; k < n; ++k)
         if (pivots[k] != k + 1) sign = -sign;
@@ -73,7 +75,8 @@ template <class Int> double determinant_of_columns(double* a, Int n) {
         }
         logarithm += std::log(element);
     }
-    return sign * std::exp(logarithm);
+    result = sign * std::exp(logarithm);
+    return std::isnormal(result);
 }
 
 } // namespace
@@ -97,11 +100,13 @@ template <class T> bool solve(const T* a, std::int64_t n, const T* b, std::int64
 
 template <class T> bool determinant(const T* a, std::int64_t n, T& result) {
     if (n < 1 || n > kMost || !getrf().address) return false;
-    double columns[kMost * kMost];
+    double columns[kMost * kMost], found = 0;
     to_columns(a, n, n, columns);
-    result = static_cast<T>(getrf().wide ? determinant_of_columns<std::int64_t>(columns, n)
-                                         : determinant_of_columns<std::int32_t>(columns, static_cast<std::int32_t>(n)));
-    return std::isfinite(result); // NumPy warns of others
+    const bool is_sure = getrf().wide
+                             ? determinant_of_columns<std::int64_t>(columns, n, found)
+                             : determinant_of_columns<std::int32_t>(columns, static_cast<std::int32_t>(n), found);
+    result = static_cast<T>(found);
+    return is_sure && (found == 0 || std::isnormal(result));
 }
 
 template bool invert(const float*, std::int64_t, float*);

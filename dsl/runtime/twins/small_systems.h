@@ -1,12 +1,12 @@
 // dsl/runtime/twins/small_systems.h: inverses, solutions and determinants of small square matrices, by the LAPACK that
-// NumPy has loaded, in the steps of NumPy's own numpy.linalg: the bits are NumPy's.
+// NumPy has loaded, in the steps of NumPy's own numpy.linalg: the bits are NumPy's where that is NumPy's own.
 #pragma once
 
 #include <cstdint>
 
 namespace tilewright::runtime {
 
-/// Of matrices up to this size what NumPy does around LAPACK takes about as long as LAPACK, or longer.
+/// Up to this size NumPy's own work round LAPACK takes as long as LAPACK, or longer.
 inline constexpr std::int64_t kMostOfSmallSystem = 32;
 
 // Matrices lie row by row. False: NumPy has to compute it, or say why it cannot be.

@@ -33,7 +33,7 @@ struct Entry {
 struct Plans {
     std::string name;
     Signature signature;
-    std::vector<Entry> list;
+    std::vector<std::shared_ptr<const Entry>> list;
     StayedCalls stayed;
 };
 
@@ -115,20 +115,18 @@ bool numpy_raises() {
 /// One try of one plan. done: `result` is the function's, or null with an error of making it.
 LoadedPlan::Attempt try_plan(const Entry& entry, PyObject* const* values, PyObject* out, Freedom freedom,
                              PyObject*& result) {
-    // A reference of each: another thread may add or replace plans while a kernel runs.
-    const std::shared_ptr<const LoadedPlan> plan = entry.plan;
-    const std::shared_ptr<const ResultForm> form = entry.form;
-    if (!form) return plan->call(values, out, freedom, nullptr, &result);
-    // Also of the objects, as they are found when the call begins: what the plan's stages call may bind others.
+    const LoadedPlan& plan = *entry.plan;
+    if (!entry.form) return plan.call(values, out, freedom, nullptr, &result);
+    // The objects as they are found when the call begins: what the plan's stages call may bind others.
     const std::size_t count = entry.objects.size();
     RefArray objects(alloca((count + 1) * sizeof(PyObject*)), count);
-    Found found(plan->outside(), values, alloca(Found::bytes(plan->outside())));
+    Found found(plan.outside(), values, alloca(Found::bytes(plan.outside())));
     for (std::size_t k = 0; k < count; ++k)
         if (objects[k] = Py_XNewRef(found.at(entry.objects[k])); !objects[k]) return LoadedPlan::Attempt::no_match;
-    const auto attempt = plan->call(values, out, freedom, nullptr, &result, &found);
+    const auto attempt = plan.call(values, out, freedom, nullptr, &result, &found);
     if (attempt != LoadedPlan::Attempt::done) return attempt;
     const Ref made(result);
-    result = form->result_of(made.get(), objects.items(), count);
+    result = entry.form->result_of(made.get(), objects.items(), count);
     return attempt;
 }
 
@@ -142,18 +140,18 @@ PyObject* serve(PyObject* self, const RawCall& call, bool& unchecked) {
     Gathered gathered;
     if (!plans.signature.bind(call, values, &out, gathered, false)) return nullptr;
     for (int pass = 0; pass <= object->copy_layouts; ++pass)
-        // By index: another thread may add or replace plans while a kernel runs.
         for (std::size_t i = 0; i < plans.list.size(); ++i) {
-            const Entry& entry = plans.list[i];
-            if (!entry.plan->usable() || (entry.form && out)) continue; // Python copies into `out`, item by item
-            const bool may_repeat = entry.may_repeat;
+            // By index and with a reference: other threads, and Python's code that a look at a place runs, may add,
+            // replace or forget plans meanwhile.
+            const std::shared_ptr<const Entry> entry = plans.list[i];
+            if (!entry->plan->usable() || (entry->form && out)) continue; // Python copies into `out`, item by item
             const Freedom freedom{true, pass == 1, object->copies_to_device != 0};
-            const auto attempt = try_plan(entry, values, out, freedom, result);
+            const auto attempt = try_plan(*entry, values, out, freedom, result);
             if (attempt == LoadedPlan::Attempt::done) return result;
             if (attempt == LoadedPlan::Attempt::no_match) continue;
             // What raised stands behind attributes that are set, perhaps: NumPy sets those, and raises it.
-            unchecked =
-                attempt == LoadedPlan::Attempt::unchecked || (may_repeat && PyErr_ExceptionMatches(PyExc_Exception));
+            unchecked = attempt == LoadedPlan::Attempt::unchecked ||
+                        (entry->may_repeat && PyErr_ExceptionMatches(PyExc_Exception));
             if (unchecked) PyErr_Clear();
             return nullptr;
         }
@@ -291,10 +289,11 @@ PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (index < -1 || index >= count)
         return PyErr_Format(PyExc_IndexError, "add: there is no plan %zd; there are %zd.", index, count);
     if (index < 0) {
-        plans.list.push_back(std::move(entry));
+        plans.list.push_back(std::make_shared<const Entry>(std::move(entry)));
         return PyLong_FromSsize_t(count);
     }
-    std::swap(plans.list[static_cast<std::size_t>(index)], entry);
+    const auto replaced =
+        std::exchange(plans.list[static_cast<std::size_t>(index)], std::make_shared<const Entry>(std::move(entry)));
     return PyLong_FromSsize_t(index);
 }
 
@@ -305,11 +304,11 @@ PyObject* stage_times(PyObject* self, PyObject* index) {
     if (number < 0 || static_cast<std::size_t>(number) >= plans.list.size())
         return PyErr_Format(PyExc_IndexError, "stage_times: there is no plan %zd; there are %zu.", number,
                             plans.list.size());
-    return plans.list[static_cast<std::size_t>(number)].plan->stage_times().release();
+    return plans.list[static_cast<std::size_t>(number)]->plan->stage_times().release();
 }
 
 PyObject* clear_plans(PyObject* self, PyObject*) {
-    std::vector<Entry> gone;
+    std::vector<std::shared_ptr<const Entry>> gone;
     gone.swap(plans_of(self).list);
     Py_RETURN_NONE;
 }
@@ -333,11 +332,12 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     if (int rc = plans->signature.traverse(visit, arg)) return rc;
     if (int rc = plans->stayed.traverse(visit, arg)) return rc;
     // A plan in use elsewhere has references that the collector does not see, and must not be counted as ours alone.
-    for (const Entry& entry : plans->list) {
-        if (entry.form && entry.form.use_count() == 1)
-            if (int rc = entry.form->traverse(visit, arg)) return rc;
-        if (entry.plan.use_count() == 1)
-            if (int rc = entry.plan->traverse(visit, arg)) return rc;
+    for (const auto& entry : plans->list) {
+        if (entry.use_count() > 1) continue;
+        if (entry->form)
+            if (int rc = entry->form->traverse(visit, arg)) return rc;
+        if (entry->plan.use_count() == 1)
+            if (int rc = entry->plan->traverse(visit, arg)) return rc;
     }
     return 0;
 }

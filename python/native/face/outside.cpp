@@ -65,21 +65,23 @@ constexpr const char* kSteps[] = {"object",   "parameter", "entry",    "attribut
 constexpr const char* kKinds[] = {"is",   "equal",   "type",   "length", "code",  "defaults", "keywords",
                                   "same", "another", "absent", "keys",   "lacks", "holds",    "call"};
 
-/// The object's own attributes; nothing where it has no dict of them.
+/// The object's own attributes, a dict or a class's view of one; nothing where it has none.
 Ref own_attributes_of(PyObject* object) {
     static PyObject* const name = PyUnicode_InternFromString("__dict__");
     Ref attributes(PyObject_GetAttr(object, name));
     if (!attributes) PyErr_Clear();
-    return attributes && PyDict_Check(attributes.get()) ? attributes : Ref();
+    return attributes;
 }
 
-bool has_own(PyObject* object, PyObject* names) {
+/// Whether it has that one, or any of several. -1 where that cannot be told.
+int has_own(PyObject* object, PyObject* names) {
     const Ref attributes = own_attributes_of(object);
-    if (!attributes) return false;
-    if (!PyTuple_Check(names)) return PyDict_Contains(attributes.get(), names) == 1;
+    if (!attributes) return 0;
+    if (!PyTuple_Check(names)) return PySequence_Contains(attributes.get(), names);
     for (Py_ssize_t k = 0, n = PyTuple_Size(names); k < n; ++k)
-        if (PyDict_Contains(attributes.get(), PyTuple_GetItem(names, k)) == 1) return true;
-    return false;
+        if (const int has_it = PySequence_Contains(attributes.get(), PyTuple_GetItem(names, k)); has_it != 0)
+            return has_it;
+    return 0;
 }
 
 bool has_keys(PyObject* dict, PyObject* wanted) {
@@ -90,14 +92,14 @@ bool has_keys(PyObject* dict, PyObject* wanted) {
     return true;
 }
 
-/// A function as originals.py has it, without a call of Python's where it is one or was jitted.
-Ref original_of(PyObject* function, PyObject* original) {
-    static PyObject* const recorded = PyUnicode_InternFromString("__tilewright_recorded__");
+/// What originals.py gives of a function: what a jitted one was made of, one that reports its calls, itself. Calls no
+/// Python code.
+Ref original_of(PyObject* function, PyObject* recorded) {
     static PyObject* const wrapped = PyUnicode_InternFromString("__wrapped__");
     if (is_dispatcher(function)) return Ref(PyObject_GetAttr(function, wrapped));
-    if (Py_TYPE(function) != getters()->function) return Ref(PyObject_CallFunctionObjArgs(original, function, nullptr));
-    const Ref attributes = own_attributes_of(function);
+    const Ref attributes = Py_TYPE(function) == getters()->function ? own_attributes_of(function) : Ref();
     PyObject* const found = attributes ? PyDict_GetItemWithError(attributes.get(), recorded) : nullptr;
+    if (!found) PyErr_Clear();
     return Ref::borrowed(found ? found : function);
 }
 
@@ -275,9 +277,9 @@ bool Outside::holds(const Check& check, Found& found) const {
     case Kind::keys:
         return has_keys(object, wanted);
     case Kind::lacks:
-        return !has_own(object, wanted);
+        return has_own(object, wanted) == 0;
     case Kind::holds:
-        return has_own(object, wanted);
+        return has_own(object, wanted) == 1;
     default: {
         const Ref answer(PyObject_CallFunctionObjArgs(wanted, object, nullptr));
         return answer && PyObject_IsTrue(answer.get()) == 1;

@@ -26,11 +26,12 @@ class Outside {
 
   private:
     friend class Found;
-    /// same: as at the place `length`; another: than there. code, defaults, keywords: of a function. keys: a dict has
-    /// those, in that order. lacks: none of these attributes is the object's own; holds: this one is. call: what the
-    /// value says of it. object: the key itself. parameter: of the call. entry: of a dict, by its key. closure:
-    /// variable `index` of a function. original: of a function that may be a jitted one, the one that it was made of,
-    /// which the key, a callable, gives of any. call: what the key, a callable, gives of the base.
+    // Steps. object: the key itself. parameter: of the call. entry: of a dict, by its key. closure: variable `index` of
+    // a function. original: the function that a jitted one was made of, or that reports its calls under the key. call:
+    // what the key, a callable, gives of the base.
+    // Kinds of checks. same, another: as the place `length`. code, defaults, keywords: of a function. keys: a dict has
+    // those, in that order. lacks: none of these attributes is the object's own. holds: this one is. call: what the
+    // value, a callable, says.
     enum class Step { object, parameter, entry, attribute, item, contents, closure, original, call };
     enum class Kind {
         is,
@@ -87,7 +88,7 @@ class Outside {
     std::vector<std::size_t> checks_; ///< the others
 };
 
-/// What one call has found at places, each of which it looks at once: where steps run Python's code, a second look may
+/// What one call has found at places. It looks at each place once: where steps run Python's code, a second look may
 /// find something else.
 class Found {
   public:

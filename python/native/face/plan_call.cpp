@@ -187,10 +187,10 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
             return no_match(problem, Problem::Kind::constant, i, values[fixed_[i].parameter]);
     std::optional<Found> own;
     if (!found) own.emplace(outside_, values, alloca(Found::bytes(outside_)));
-    Found& at = found ? *found : *own;
-    if (!outside_.all_hold(at)) return no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
+    Found& places = found ? *found : *own;
+    if (!outside_.all_hold(places)) return no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
     CallGenerators generators(drawn_);
-    if (!drawn_.empty() && !generators.take(at))
+    if (!drawn_.empty() && !generators.take(places))
         return PyErr_Occurred() ? Attempt::error : no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
     std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
@@ -198,7 +198,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
     bool is_foreign = false;
     for (std::size_t i = 0; i < count; ++i) {
-        arrays[i] = object_of(i, values, owned[i], generators, at);
+        arrays[i] = object_of(i, values, owned[i], generators, places);
         if (!arrays[i] && PyErr_Occurred()) return Attempt::error;
         if (!arrays[i]) return no_match(problem, Problem::Kind::array, i, Py_None);
         is_foreign = is_foreign || (plan.arguments[i].is_array && array_class_of(arrays[i]));

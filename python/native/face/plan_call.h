@@ -63,7 +63,8 @@ class LoadedPlan {
 
     /// unchecked: the plan fits the call, but not its data: NumPy has to run it, and nothing was written.
     enum class Attempt { done, no_match, unchecked, error };
-    /// `values` as Signature::bind() left them. `found`: what is found of the call at places, for who asks afterwards.
+    /// `values` as Signature::bind() left them. `found`: what is found of the call at places, which the caller may ask
+    /// afterwards.
     Attempt call(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem, PyObject** result,
                  Found* found = nullptr) const;
 

@@ -51,10 +51,10 @@ int LoadedPlan::generator_of(const std::string& argument) const {
     return -1;
 }
 
-bool CallGenerators::find(Found& at) {
+bool CallGenerators::find(Found& places) {
     for (const DrawnGenerator& each : drawn_) {
         Taken found;
-        found.generator = Ref::borrowed(at.at(each.place));
+        found.generator = Ref::borrowed(places.at(each.place));
         if (!found.generator) return false;
         if (each.argument.get() == Py_None) {
             found.bits = Ref::borrowed(found.generator.get());
@@ -85,8 +85,8 @@ bool CallGenerators::lock() {
     return true;
 }
 
-bool CallGenerators::take(Found& at) {
-    if (!find(at) || !lock()) return false;
+bool CallGenerators::take(Found& places) {
+    if (!find(places) || !lock()) return false;
     Ref names;
     for (std::size_t k = 0; k < taken_.size(); ++k) {
         if (!taken_[k].state) continue;

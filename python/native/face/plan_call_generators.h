@@ -29,7 +29,7 @@ class CallGenerators {
 
     /// Finds and locks them. False where one is no Generator on PCG64, or is another one too: Python knows what to do;
     /// or with a Python error.
-    bool take(Found& at);
+    bool take(Found& places);
     /// The words of one, by its number.
     Ref words(std::size_t number) const { return pcg64_array(*taken_[number].state, 4); }
     /// Reads how many numbers the call draws of each. False where they cannot be counted. `symbols`: of the call.
@@ -44,7 +44,7 @@ class CallGenerators {
         runtime::Pcg64 before;
         std::int64_t draws = 0;
     };
-    bool find(Found& at);
+    bool find(Found& places);
     bool lock();
 
     const std::vector<DrawnGenerator>& drawn_;

@@ -1,7 +1,6 @@
 // python/native/face/result_form.cpp: a function's result of what a plan gives, without Python's code.
 #include "python/native/face/result_form.h"
 
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -22,18 +21,25 @@ bool read_number(PyObject* item, Py_ssize_t& number) {
 }
 
 bool read_items(PyObject* tuple, std::vector<PyObject*>& items) {
-    if (!tuple || !PyTuple_Check(tuple)) return item_of(Py_None, 0) != nullptr;
+    if (!tuple) return false;
+    if (!PyTuple_Check(tuple)) return item_of(tuple, 0) != nullptr; // with the error
     for (Py_ssize_t k = 0, n = PyTuple_Size(tuple); k < n; ++k)
         items.push_back(PyTuple_GetItem(tuple, k));
     return true;
 }
 
-/// Whether a class holds an attribute of its objects as object.__setattr__ does: in a slot, or in their `__dict__`
-/// without a property of the name, which would be asked. 1, 0, or -1 with a Python error.
+bool are_as_many(std::size_t names, std::size_t values) {
+    return names == values || fail(PyExc_ValueError, "finish: %zu names and %zu values.", names, values);
+}
+
+/// Whether object.__setattr__ sets an attribute of a class's objects: it is in a slot, or in their `__dict__` without a
+/// property of the name, which would be asked. 1, 0, or -1 with a Python error. As own_attributes.py has it.
 int is_held_plainly(PyTypeObject* type, PyObject* name) {
-    static PyObject* const slot = imported_or_nothing("types", "MemberDescriptorType").release();
+    static PyObject* slot = nullptr;
+    if (!kept_attribute(slot, "types", "MemberDescriptorType")) return -1;
     const Ref order(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__mro__"));
-    if (!order || !slot) return -1;
+    if (!order) return -1;
+    bool is_first = true, is_property = false;
     for (Py_ssize_t k = 0, n = PyTuple_Size(order.get()); k < n; ++k) {
         const Ref members(PyObject_GetAttrString(PyTuple_GetItem(order.get(), k), "__dict__"));
         const int has_it = members ? PySequence_Contains(members.get(), name) : -1;
@@ -42,9 +48,11 @@ int is_held_plainly(PyTypeObject* type, PyObject* name) {
         const Ref held(PyObject_GetItem(members.get(), name));
         if (!held) return -1;
         auto* const its_type = reinterpret_cast<PyObject*>(Py_TYPE(held.get()));
-        return its_type == slot || !PyObject_HasAttrString(its_type, "__set__");
+        if (its_type == slot) return 1;
+        is_property = is_property || (is_first && PyObject_HasAttrString(its_type, "__set__"));
+        is_first = false;
     }
-    return 1;
+    return !is_property;
 }
 
 bool append(PyObject* list, PyObject* values) {
@@ -89,7 +97,8 @@ bool ResultForm::read(PyObject* form, Node& node) {
     case Kind::list:
         return read_all(first, node.parts);
     case Kind::dict:
-        return read_items(first, node.keys) && read_all(item_of(form, 2), node.parts);
+        return read_items(first, node.keys) && read_all(item_of(form, 2), node.parts) &&
+               are_as_many(node.keys.size(), node.parts.size());
     case Kind::called:
         return read_all(item_of(form, 2), node.parts);
     case Kind::changed:
@@ -122,9 +131,7 @@ bool ResultForm::read_changes(PyObject* changes, Node& node) {
         change.known.resize(change.names.size());
         const std::size_t before = node.parts.size();
         if (!read_all(item_of(item, 3), node.parts)) return false;
-        if (node.parts.size() - before != change.names.size())
-            return fail(PyExc_ValueError, "finish: %zu names and %zu values.", change.names.size(),
-                        node.parts.size() - before);
+        if (!are_as_many(change.names.size(), node.parts.size() - before)) return false;
         node.changes.push_back(std::move(change));
     }
     return true;

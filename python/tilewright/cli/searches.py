@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 
-from ..errors import Error, InternalError
+from ..errors import Error, InternalError, TraceError, TranslateError
 from ..interpret.source import as_written
 from ..quantities import counted
 from ..tuning import TuneOptions, TuneResult, tune_call
@@ -49,12 +48,18 @@ def search(one: Prepared, options: TuneOptions, progress: Progress) -> TuneResul
     return result
 
 
-def keep_calls_beside(one: Prepared) -> None:
-    """`autotune run` takes the first calls of a function as it takes those that were tuned; what cannot be compiled of them it finds
-    out itself."""
+def keep_calls_beside(one: Prepared, progress: Progress) -> None:
+    """`autotune run` takes early calls of a function as it takes those that were tuned. What is refused of them it finds out
+    itself."""
     for args, kwargs in one.call.others:
-        with suppress(Error):
-            one.function.keep_beside(args, kwargs)
+        try:
+            why = one.function.keep_beside(args, kwargs)
+        except (TraceError, TranslateError):
+            continue
+        except Error as error:
+            why = str(error)
+        if why:
+            progress.warn(f"{one.function.__name__}: `autotune run` follows other calls of it anew: {why}")
 
 
 def was_stopped(result: TuneResult) -> bool:

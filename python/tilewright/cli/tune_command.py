@@ -310,7 +310,7 @@ def _search_all(
             if why := one.function.keep_tuned(one.specialization, result.figures, python_ns):
                 progress.warn(f"{name}: `autotune run` follows it anew: its trace cannot be kept ({why})")
             elif result.figures.ratio >= 1:
-                keep_calls_beside(one)
+                keep_calls_beside(one, progress)
         if was_stopped(result):
             break
     return ended

@@ -57,7 +57,7 @@ class RecordedCall:
     order: int = 0
     bytes: int = 0
     args_ns: int = 0  # what the call of the arguments took
-    # Arguments of other such calls: the first one, the second. What objects hold there may be of another kind than later.
+    # Arguments of other calls, an early one among them: what objects hold there may be of another kind than later.
     others: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
 
     @property
@@ -66,14 +66,16 @@ class RecordedCall:
         count = self.count
         return count > 1 and not count & (count - 1) and 2 * self.args_ns * count < self.total_ns
 
-    def take(self, args: tuple[Any, ...], kwargs: dict[str, Any], took_ns: int) -> None:
-        """The copied arguments of a later call: they stand for all calls where that took longer."""
+    def take(self, args: tuple[Any, ...], kwargs: dict[str, Any], took_ns: int) -> bool:
+        """The copied arguments of a later call: they stand for all calls where that took longer. Whether one copy more is kept."""
         if took_ns > self.args_ns and self.count > 1:
             args, self.args = self.args, args
             kwargs, self.kwargs = self.kwargs, kwargs
             self.args_ns = took_ns
-        if len(self.others) < _MOST_OTHERS:
+        is_kept = len(self.others) < _MOST_OTHERS
+        if is_kept:
             self.others.append((args, kwargs))
+        return is_kept
 
     def text(self) -> str:
         """X float64[20000000, 2], means float64[2, 2]"""
@@ -177,7 +179,7 @@ class Recorder:
             return self._call_without_arrays(function, name, args, kwargs, jitted)
         candidate = self._candidate(function, name, jitted, self.candidates)
         recorded = self._recorded(candidate, args, kwargs)
-        is_copied = recorded is not None and (recorded.count == 1 or recorded.may_be_untypical)
+        is_copied = recorded is not None and ((recorded.count == 1 and self.takes_regions) or recorded.may_be_untypical)
         is_copied = is_copied and recorded is not None and self._has_room(recorded.bytes)
         anew = copy_arguments(args, kwargs) if is_copied else None
         inside_of = self._nesting.inside_ns
@@ -193,7 +195,7 @@ class Recorder:
             if recorded.count == 0:
                 recorded.args_ns = spent
             elif anew is not None:
-                recorded.take(*anew, spent)
+                self._kept_bytes += recorded.bytes * recorded.take(*anew, spent)
             recorded.count += 1
             recorded.total_ns += spent
         is_main = threading.current_thread() is threading.main_thread()

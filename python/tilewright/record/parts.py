@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-import itertools
+import hashlib
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -17,8 +17,6 @@ from pathlib import Path
 from ..interpret.source import FUTURE, inside, node_made_from, source_of
 from .left_alone import looks_at_frames
 from .regions import REGION, Region, regions_of
-
-_numbers = itertools.count()
 
 
 def in_parts(
@@ -29,24 +27,38 @@ def in_parts(
     code = function.__code__
     node = None if code.co_freevars or node_made_from(function) is not None else source_of(function)
     tree = _tree_of(code.co_filename) if isinstance(node, ast.FunctionDef) else None
-    if not isinstance(node, ast.FunctionDef) or tree is None:
+    if not isinstance(node, ast.FunctionDef) or tree is None or getattr(node, "type_params", None):
         return None
     changed = copy.deepcopy(node)
     changed.decorator_list = []
-    regions = regions_of(changed, tree, f"{REGION}of_{next(_numbers)}_")
+    regions = regions_of(changed, tree, _prefix_of(code))
     if not regions:
         return None
     flags = code.co_flags & FUTURE
     module = compile(ast.Module([changed], []), code.co_filename, "exec", flags, dont_inherit=True)
     new = next(one for one in module.co_consts if isinstance(one, types.CodeType) and one.co_name == changed.name)
-    new = new.replace(co_name=code.co_name, co_qualname=code.co_qualname, co_firstlineno=code.co_firstlineno)
-    made = types.FunctionType(new, function.__globals__, function.__name__, function.__defaults__)
+    made = types.FunctionType(_named(new, code), function.__globals__, function.__name__, function.__defaults__)
     made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
-    made.__module__, made.__doc__ = function.__module__, function.__doc__
-    made.__dict__.update(function.__dict__)
     for one in regions:
         take(one, function)
     return made
+
+
+def _prefix_of(code: types.CodeType) -> str:
+    """Of the names of its regions: the same in each process, since traces of regions are kept by what these call."""
+    place = f"{code.co_filename} {code.co_qualname} {code.co_firstlineno}"
+    return f"{REGION}of_{hashlib.sha256(place.encode()).hexdigest()[:16]}_"
+
+
+def _named(new: types.CodeType, code: types.CodeType) -> types.CodeType:
+    """The code of a function, named as that is where it was written, as are functions and classes inside of it."""
+
+    def of(one: types.CodeType) -> types.CodeType:
+        consts = tuple(of(const) if isinstance(const, types.CodeType) else const for const in one.co_consts)
+        qualname = code.co_qualname + one.co_qualname.removeprefix(new.co_qualname)
+        return one.replace(co_consts=consts, co_qualname=qualname)
+
+    return of(new).replace(co_name=code.co_name)
 
 
 @lru_cache(maxsize=64)

@@ -425,9 +425,15 @@ class _Block:
         if isinstance(node, ast.AnnAssign) and self.around == "<module>":
             return False  # a module keeps its annotations
         items = list(walk(node))
-        # What a class of the script's holds is read there: members of enumerations, constants.
+        called = {id(one.func) for one in items if isinstance(one, ast.Call)}
+        # What a class of the script's holds may be read there: members of enumerations, constants.
         holders = {
-            id(one.value) for one in items if isinstance(one, ast.Attribute) and _is_named(one.value, script.classes)
+            id(one.value)
+            for one in items
+            if isinstance(one, ast.Attribute)
+            and isinstance(one.ctx, ast.Load)
+            and id(one) not in called
+            and _is_named(one.value, script.classes)
         }
         return _is_within_loops(node) and all(id(one) in holders or self._is_allowed(one) for one in items)
 
