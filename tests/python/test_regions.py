@@ -294,3 +294,32 @@ print(main(9).sum())
         digests.append([digest_of(function), digest_of(found.regions[0].function({}, "s.py"))])
     assert digests[0] == digests[1]
     assert all(a != b for a, b in zip(digests[0], digests[2], strict=True))
+
+
+@pytest.mark.parametrize("leaves", ["continue", "break"])
+@pytest.mark.parametrize("inner", ["for j in range(1):", "while b[0] > 1e9:"])
+def test_the_else_of_a_loop_may_leave_the_one_around_it(leaves, inner):
+    text = f"""
+a = np.arange(4.0); b = np.zeros(4)
+for i in range(3):
+    {inner}
+        b = a * 2 + a[1:].sum() - i
+    else:
+        b = a * 3 + a[1:].sum() - i
+        if i > 0: {leaves}
+    print(i)
+    b = a
+print(b)
+"""
+    tree = ast.parse("import numpy as np\n" + text)
+    regions = with_regions(tree, "R").regions
+    names = {one.name: None for one in regions}
+    found = []
+    for code, held in ((compile(tree, "s", "exec"), names), (compile("import numpy as np\n" + text, "s", "exec"), {})):
+        there, said = dict(held), []
+        there["print"] = lambda *given, said=said: said.append(repr(given))
+        for one in regions if held else ():
+            there[one.name] = one.function(there, "s")
+        exec(code, there)
+        found.append(said)
+    assert found[0] == found[1]

@@ -122,7 +122,9 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
         return None  # as a function of their own they would set a variable of that
     globals_set = sorted(stores(statements) & _declared(inside(node.body, *DEFINITIONS), ast.Global))
     code = function.__code__
-    own = {*code.co_varnames, *code.co_cellvars}
+    # The code of a region may have some of its variables in regions of its own.
+    declared = _declared(inside(node.body), ast.Global) | _declared(inside(node.body), ast.Nonlocal)
+    own = {*code.co_varnames, *code.co_cellvars, *(stores(node.body) - declared)}
     reads = sorted(read_first(statements, set()) & own)
     # What is read behind them: of a block inside of others anywhere else in the function.
     if block is node.body:

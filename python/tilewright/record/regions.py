@@ -370,7 +370,7 @@ class _Block:
         for statements, do_run in behind:
             if not do_run:
                 found |= read_first(statements, {*known})
-                goes_on = True  # behind the loop
+                goes_on = not any(map(leaves_a_loop, statements))  # behind the loop, which may leave one around it
                 continue
             for one in statements:
                 goes_on = goes_on and not leaves_a_loop(one)
