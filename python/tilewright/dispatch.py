@@ -110,8 +110,8 @@ def _check(guard: Any, places: _Places) -> tuple[str, Any]:
         return guard.kind, places.of(guard.value)
     if guard.kind == "equal" and type(guard.value) in _SIMPLE:
         return "equal", guard.value
-    if guard.kind == "lacks":
-        return "lacks", tuple(guard.value)
+    if guard.kind in ("lacks", "plain"):
+        return guard.kind, tuple(guard.value)
     if guard.kind == "keys" and guard.value[0] is dict and all(type(key) in _SIMPLE for key in guard.value[1]):
         return "keys", tuple(guard.value[1])
     return "call", functools.partial(value_holds, guard.kind, guard.value)

@@ -169,6 +169,8 @@ def guard_text(guard: PythonGuard) -> str:
         text = f"{where} is a {value.__qualname__}"
     elif guard.kind == "lacks":
         text = f"{where} has no {' or '.join(sorted(value))} of its own"
+    elif guard.kind == "plain":
+        text = f"the class of {where} leaves {', '.join(sorted(value))} to its objects"
     elif guard.kind == "holds":
         text = f"{where} has {value} of its own"
     elif guard.kind == "length":

@@ -20,6 +20,7 @@ from ._face import pcg64_words
 from .devices import stand_in
 from .light_dataclass import dataclass
 from .originals import original_of
+from .own_attributes import are_set_plainly
 
 Path = tuple[Any, ...]
 
@@ -221,6 +222,7 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "code": lambda value, wanted: type(value) is types.FunctionType and value.__code__ is wanted,
     "has": lambda value, wanted: hasattr(value, wanted[0]) is wanted[1],
     "lacks": lambda value, names: names.isdisjoint(getattr(value, "__dict__", ())),
+    "plain": are_set_plainly,
     "holds": lambda value, name: name in getattr(value, "__dict__", ()),
     "key": lambda value, wanted: (wanted[0] in value) is wanted[1],
 }

@@ -5,7 +5,9 @@ A class may keep a value in `__dict__` under the name of a property that reads i
 
 from __future__ import annotations
 
+import inspect
 import types
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -21,6 +23,18 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     """What it holds, by name."""
     slots = [name for name in slots_of(type(owner)) if hasattr(owner, name)]
     return {**getattr(owner, "__dict__", {}), **{name: getattr(owner, name) for name in slots}}
+
+
+def are_set_plainly(owner: Any, names: Iterable[str]) -> bool:
+    """Whether `owner.name = value` sets what the object holds, and asks nothing of its class, as reading it does not."""
+
+    def is_asked(name: str) -> bool:
+        held = inspect.getattr_static(type(owner), name, None)
+        return hasattr(type(held), "__set__") and not isinstance(held, types.MemberDescriptorType)
+
+    cls = type(owner)
+    is_plain = cls.__setattr__ is object.__setattr__ and cls.__getattribute__ is object.__getattribute__
+    return is_plain and not hasattr(cls, "__getattr__") and not any(map(is_asked, names))
 
 
 def hold(owner: Any, name: str, value: Any) -> None:

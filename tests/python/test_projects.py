@@ -62,7 +62,7 @@ def checksum(text):
 CASES = [
     ("functions.py", ["diffuse"], ["cool"], {"main", "elsewhere"}),
     ("methods.py", ["Cluster.accelerations"], ["Cluster.run", "Cluster.step"], {"main"}),
-    ("src_layout/scripts/run.py", ["advance"], ["simulate"], {"main"}),
+    ("src_layout/scripts/run.py", ["advance", "energy"], ["simulate"], {"main"}),
     ("several.py", ["blur", "edges", "normalized", "row_statistics", "brightest"], ["track", "film"], {"main"}),
 ]
 

@@ -182,21 +182,58 @@ def test_objects_have_what_their_methods_set(make):
                 assert type(getattr(ours, held)) is type(getattr(theirs, held))
 
 
-def test_a_class_that_gets_a_property_later_is_asked():
-    class Later:
-        def __init__(self):
-            self.x = np.ones(3)
+def sets_all(self, name, value):
+    self.__dict__[name] = value
+    self.__dict__["log"] = [*self.__dict__.get("log", ()), name]
 
-        def move(self):
-            self.y = self.x * 3
 
-    compiled = tilewright.jit(Later.move)
-    for _ in range(20):
-        compiled(one := Later())
-    assert np.array_equal(one.y, np.full(3, 3.0))
-    Later.z = property(lambda self: 1)
-    compiled(one)
-    assert np.array_equal(one.y, np.full(3, 3.0)) and one.z == 1
+class Base:
+    pass
+
+
+CHANGES = {
+    "setattr": lambda cls: setattr(cls, "__setattr__", sets_all),
+    "setattr of a base": lambda cls: setattr(Base, "__setattr__", sets_all),
+    "getattribute": lambda cls: setattr(cls, "__getattribute__", lambda one, name: object.__getattribute__(one, str(name))),
+    "getattr": lambda cls: setattr(cls, "__getattr__", lambda one, name: 7.0),
+    "property": lambda cls: setattr(cls, "x", property(lambda one: one.__dict__["x"] + 1, lambda one, v: one.__dict__.__setitem__("x", v * 3))),
+    "read-only": lambda cls: setattr(cls, "k", property(lambda one: 5.0)),
+    "other": lambda cls: setattr(cls, "z", property(lambda one: 1)),
+    "constant": lambda cls: setattr(cls, "x", 3.0),
+    "bases": lambda cls: setattr(cls, "__bases__", (type("Other", (Base,), {"__setattr__": sets_all}),)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_class_that_changes_is_asked(change):
+    found = []
+    for compiles in (False, True):
+
+        class Own(Base):
+            def __init__(self):
+                self.x, self.k = np.arange(3.0), 1.0
+
+            def step(self):
+                self.x = self.x * 0.5 + self.k
+                self.k = self.k + 1
+                return self.k
+
+        step = tilewright.jit(Own.step) if compiles else Own.step
+        try:
+            one, said = Own(), []
+            for _ in range(40):
+                step(one)
+            CHANGES[change](Own)
+            for _ in range(3):
+                try:
+                    said.append(step(one))
+                except AttributeError as error:
+                    said.append(str(error))
+            found.append((said, {name: np.asarray(value).tolist() for name, value in one.__dict__.items()}))
+        finally:
+            if "__setattr__" in vars(Base):
+                del Base.__setattr__
+    assert found[0] == found[1]
 
 
 def test_errors_in_what_is_set_come_through():

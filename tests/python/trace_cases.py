@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from tilewright import _face
 from tilewright.debug.oracle import CheckFailed, GuardFailed, evaluate
 from tilewright.native import compiler
-from tilewright.structure import finisher
+from tilewright.result_forms import finisher
 from tilewright.symbolic.stages import functions_of
 from tilewright.trace import Traced, trace
 
@@ -19,7 +20,7 @@ def run_program(traced: Traced, args: Sequence[Any], kwargs: dict[str, Any] | No
     """The result of a call as the program has it, in the structure that the function returns."""
     stages = functions_of(traced.stages)
     leaves = evaluate(traced.program_text, traced.inputs(args, kwargs or {}), stages) if traced.program_text else ()
-    return finisher(traced.results)(leaves if isinstance(leaves, tuple) else (leaves,))
+    return _face.finished(finisher(traced.results), leaves if isinstance(leaves, tuple) else (leaves,), ())
 
 
 def same_bits(got: Any, expected: Any) -> None:

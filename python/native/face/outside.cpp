@@ -62,8 +62,8 @@ template <class Enum> bool read_word(PyObject* word, const char* const* names, i
 
 constexpr const char* kSteps[] = {"object",   "parameter", "entry",    "attribute", "item",
                                   "contents", "closure",   "original", "call"};
-constexpr const char* kKinds[] = {"is",   "equal",   "type",   "length", "code",  "defaults", "keywords",
-                                  "same", "another", "absent", "keys",   "lacks", "holds",    "call"};
+constexpr const char* kKinds[] = {"is",      "equal",  "type", "length", "code",  "defaults", "keywords", "same",
+                                  "another", "absent", "keys", "lacks",  "holds", "plain",    "call"};
 
 /// The object's own attributes, a dict or a class's view of one; nothing where it has none.
 Ref own_attributes_of(PyObject* object) {
@@ -82,6 +82,45 @@ int has_own(PyObject* object, PyObject* names) {
         if (const int has_it = PySequence_Contains(attributes.get(), PyTuple_GetItem(names, k)); has_it != 0)
             return has_it;
     return 0;
+}
+
+/// What the classes of an object hold, in the order in which attributes are looked for: views of their own dicts, kept
+/// for as long as the order is that tuple. `object` itself holds no attribute that anybody sets.
+void find_members(PyTypeObject* type, Ref& order, std::vector<Ref>& members) {
+    static PyObject* const mro = PyUnicode_InternFromString("__mro__");
+    static PyObject* const attributes = PyUnicode_InternFromString("__dict__");
+    Ref now(PyObject_GetAttr(reinterpret_cast<PyObject*>(type), mro));
+    if (now && now.get() == order.get()) return;
+    members.clear();
+    for (Py_ssize_t k = 0, n = now && PyTuple_Check(now.get()) ? PyTuple_Size(now.get()) : 0; k + 1 < n; ++k)
+        members.emplace_back(PyObject_GetAttr(PyTuple_GetItem(now.get(), k), attributes));
+    order = now;
+}
+
+/// Whether a value in a class decides what setting the attribute means: neither a slot nor a constant.
+bool is_asked_when_set(PyObject* held) {
+    static PyObject* const slot = imported_or_nothing("types", "MemberDescriptorType").release();
+    auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(held));
+    return type != slot && PyObject_HasAttrString(type, "__set__");
+}
+
+/// As own_attributes.py has it.
+bool are_set_plainly(PyObject* object, PyObject* names, Ref& order, std::vector<Ref>& members) {
+    PyTypeObject* const type = Py_TYPE(object);
+    if (PyType_GetSlot(type, Py_tp_setattro) != reinterpret_cast<void*>(PyObject_GenericSetAttr) ||
+        PyType_GetSlot(type, Py_tp_getattro) != reinterpret_cast<void*>(PyObject_GenericGetAttr))
+        return false;
+    find_members(type, order, members);
+    for (Py_ssize_t k = 0, n = PyTuple_Size(names); k < n; ++k)
+        for (const Ref& one : members) {
+            const int has_it = one ? PySequence_Contains(one.get(), PyTuple_GetItem(names, k)) : -1;
+            if (has_it < 0) return false;
+            if (!has_it) continue;
+            const Ref held(PyObject_GetItem(one.get(), PyTuple_GetItem(names, k)));
+            if (!held || is_asked_when_set(held.get())) return false;
+            break;
+        }
+    return true;
 }
 
 bool has_keys(PyObject* dict, PyObject* wanted) {
@@ -158,7 +197,7 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
         PyObject* item = PyList_GetItem(list.get(), i);
         if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "nOO:check", &place, &word, &value))
             return !PyErr_Occurred() && fail(PyExc_TypeError, "checks: expected (place, kind, value).");
-        Check check{static_cast<std::size_t>(place), Kind::is, Ref::borrowed(value), 0};
+        Check check{static_cast<std::size_t>(place), Kind::is, Ref::borrowed(value), 0, Ref(), {}};
         if (!read_word(word, kKinds, static_cast<int>(std::size(kKinds)), check.kind)) return false;
         if (place < 0 || check.place >= places_.size())
             return fail(PyExc_ValueError, "checks: there is no place %zd.", place);
@@ -166,7 +205,7 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
             PyObject* type = nullptr;
             if (!PyTuple_Check(value) || !PyArg_ParseTuple(value, "On:length", &type, &check.length)) return false;
             check.value = Ref::borrowed(type);
-        } else if (check.kind == Kind::keys || check.kind == Kind::lacks) {
+        } else if (check.kind == Kind::keys || check.kind == Kind::lacks || check.kind == Kind::plain) {
             if (!PyTuple_Check(value)) return fail(PyExc_TypeError, "checks: %U needs a tuple.", word);
         } else if (check.kind == Kind::same || check.kind == Kind::another) {
             check.length = PyLong_AsSsize_t(value);
@@ -280,6 +319,8 @@ bool Outside::holds(const Check& check, Found& found) const {
         return has_own(object, wanted) == 0;
     case Kind::holds:
         return has_own(object, wanted) == 1;
+    case Kind::plain:
+        return are_set_plainly(object, wanted, check.order, check.members);
     default: {
         const Ref answer(PyObject_CallFunctionObjArgs(wanted, object, nullptr));
         return answer && PyObject_IsTrue(answer.get()) == 1;
@@ -317,8 +358,12 @@ int Outside::traverse(visitproc visit, void* data) const {
     auto see = [&](const Ref& ref) { return ref ? visit(ref.get(), data) : 0; };
     for (const Place& place : places_)
         if (int rc = see(place.key)) return rc;
-    for (const Check& check : all_)
+    for (const Check& check : all_) {
         if (int rc = see(check.value)) return rc;
+        if (int rc = see(check.order)) return rc;
+        for (const Ref& one : check.members)
+            if (int rc = see(one)) return rc;
+    }
     return 0;
 }
 

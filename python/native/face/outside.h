@@ -30,8 +30,8 @@ class Outside {
     // a function. original: the function that a jitted one was made of, or that reports its calls under the key. call:
     // what the key, a callable, gives of the base.
     // Kinds of checks. same, another: as the place `length`. code, defaults, keywords: of a function. keys: a dict has
-    // those, in that order. lacks: none of these attributes is the object's own. holds: this one is. call: what the
-    // value, a callable, says.
+    // those, in that order. lacks: none of these attributes is the object's own. holds: this one is. plain: its class
+    // decides nothing of what setting these attributes means. call: what the value, a callable, says.
     enum class Step { object, parameter, entry, attribute, item, contents, closure, original, call };
     enum class Kind {
         is,
@@ -47,6 +47,7 @@ class Outside {
         keys,
         lacks,
         holds,
+        plain,
         call
     };
     struct Place {
@@ -61,6 +62,8 @@ class Outside {
         Kind kind;
         Ref value;
         Py_ssize_t length;
+        mutable Ref order; ///< of plain: the latest class's order of look-up, and what is in those; the GIL guards them
+        mutable std::vector<Ref> members;
     };
 
     /// One step further, from the base. Empty, without an error, where nothing is there.

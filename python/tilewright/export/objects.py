@@ -110,7 +110,7 @@ def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[
         return ("length", path, repr((value[0].__qualname__, value[1])))
     if kind == "keys" and all(isinstance(key, _PLAIN) for key in value[1]):
         return ("keys", path, f"({''.join(f'{literal(key)}, ' for key in value[1])})")
-    if kind in ("lacks", "holds"):
+    if kind in ("lacks", "holds", "plain"):
         return None  # of objects whose attributes the function sets, which no module does
     if kind == "has":
         return ("has", path, repr(value))

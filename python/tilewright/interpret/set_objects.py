@@ -23,7 +23,7 @@ from ..guards import Path, PythonGuard, path_text
 from ..light_dataclass import dataclass
 from ..originals import original_of
 from ..outside_values import is_of_a_statement, names_in
-from ..own_attributes import attributes_of
+from ..own_attributes import are_set_plainly, attributes_of
 from ..structure import APPENDED
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import unchanged
@@ -84,6 +84,9 @@ class StandIn:
                     "whether it is new memory depends on the data",
                     "Set it to a copy (.copy()).",
                 )
+        names = frozenset(name for name in found if are_set_plainly(self.original, [name]))
+        if names and not self.has_items:
+            self.tracer.python_guards[self.path, "plain"] = PythonGuard(self.path, "plain", names)
         return found
 
 
