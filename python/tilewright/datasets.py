@@ -17,7 +17,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -176,8 +176,12 @@ class Reference:
 
     def run(self, call: Call) -> Any:
         """The function's own result; what it changes of the call is changed."""
-        with as_they_were(self._traced):
+        with self.drawing_anew():
             return self.function(*call.args, **call.kwargs)
+
+    def drawing_anew(self) -> AbstractContextManager[None]:
+        """What is drawn inside from generators that are none of the call's is drawn again behind it."""
+        return as_they_were(self._traced)
 
     def fresh(self, call: Call) -> Call:
         """The call on new arrays and random generators, where the function writes into them."""

@@ -100,14 +100,19 @@ def _refuse_others(bound: Bound) -> None:
 
 @contextmanager
 def as_they_were(traced: Any) -> Iterator[None]:
-    """Generators that a function draws from and that are none of its arguments are behind a call what they were before it: calls are
-    made again and again for a search."""
+    """Generators that a function draws from and that are none of its arguments, numpy.random's own too, are behind a call what they were
+    before it: calls are made again and again for a search."""
     from .trace.traced import root_function  # noqa: PLC0415  (a search has imported it)
 
     places = [one.path for one in traced.arguments if one.path[-1][0] == "pcg64"]
     outside = [path[:-1] for path in places if path[0][0] not in ("parameter", "default_rng")]
     before = States(follow(path, {}, root_function(traced.function)) for path in outside)
+    shared = np.random.mtrand._rand if any("numpy.random." in text for text in traced.stages) else None
+    # With the normal number that it keeps for the next call.
+    state: Any = None if shared is None else shared.get_state(legacy=False)
     try:
         yield
     finally:
         before.put_back()
+        if shared is not None:
+            shared.set_state(state)

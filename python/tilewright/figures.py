@@ -240,12 +240,16 @@ class Turns:
 
     def __init__(self, reference: datasets.Reference, call: datasets.Call) -> None:
         fresh = reference.fresh(call)
-        self._args, self._kwargs = fresh.args, fresh.kwargs
+        self._reference, self._args, self._kwargs = reference, fresh.args, fresh.kwargs
         self._before, self._after = reference.written(call), reference.written(fresh)
         self.writes = bool(self._after)
 
     def run(self, function: Callable[..., Any], calls: int, warm: bool) -> float:
         """The time of one call, in nanoseconds."""
+        with self._reference.drawing_anew():
+            return self._timed(function, calls, warm)
+
+    def _timed(self, function: Callable[..., Any], calls: int, warm: bool) -> float:
         args, kwargs = self._args, self._kwargs
         if warm:
             self._put_back()

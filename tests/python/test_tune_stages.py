@@ -300,6 +300,41 @@ def test_show_runs_the_call_for_the_share(tmp_path: Any) -> None:
     ), done.stdout
 
 
+RNG = np.random.default_rng(5)
+
+
+def walks(p, n):
+    p = p + RNG.normal(size=3)
+    for k in range(n):
+        p = p + 0.01 * (k - p)
+    return p
+
+
+def walks_as_before(p, n):
+    p = p + np.random.randn(3)  # noqa: NPY002  (it keeps a second normal number)
+    for k in range(n):
+        p = p + 0.01 * (k - p)
+    return p
+
+
+@pytest.mark.parametrize("function", [walks, walks_as_before])
+def test_short_calls_that_draw_from_generators_of_the_module_draw_the_same_in_a_search(
+    function: Any, tmp_path: Any
+) -> None:
+    np.random.seed(3)  # noqa: NPY002
+    np.random.randn()  # noqa: NPY002
+    before = RNG.bit_generator.state, str(np.random.get_state())  # noqa: NPY002
+    compiled, result = tuned(function, (np.ones(3), 200), tmp_path)
+    assert result.complete, result
+    assert (RNG.bit_generator.state, str(np.random.get_state())) == before  # noqa: NPY002
+    np.random.seed(7)  # noqa: NPY002
+    RNG.bit_generator.state = np.random.default_rng(1).bit_generator.state
+    got = compiled(np.ones(3), 200)
+    np.random.seed(7)  # noqa: NPY002
+    RNG.bit_generator.state = np.random.default_rng(1).bit_generator.state
+    np.testing.assert_allclose(got, function(np.ones(3), 200), rtol=1e-13)
+
+
 def test_the_store_finds_the_record_of_these_callees_alone(tmp_path: Any) -> None:
     tuned(sorted_between, (X, 3.0), tmp_path, trials=2)
 
