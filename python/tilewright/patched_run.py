@@ -71,6 +71,7 @@ class _Run(HotObserver):
         self.began_ns = began_ns
         self._process = os.getpid()
         self.code = 0  # with which the script ends
+        self.is_interrupted = False  # by Ctrl-C: a shell is to know
 
     def _in_place_of(self, function: types.FunctionType, name: str) -> Any:
         if not self._compiles:
@@ -118,10 +119,17 @@ class _Run(HotObserver):
         if self.jitted:
             from .left_builds import hand_over  # noqa: PLC0415  (only where something is compiled)
 
-            if hand_over():  # the script has ended, and so does its process
+            if hand_over() and not self.is_interrupted:  # the script has ended, and so does its process
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(self.code)
+        if self.is_interrupted:  # as Python ends then
+            import signal  # noqa: PLC0415  (few runs need it)
+
+            sys.stdout.flush()
+            sys.stderr.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> int:
@@ -161,11 +169,9 @@ def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> 
     except SystemExit as stop:
         run.code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         raise
-    except KeyboardInterrupt:
-        run.code = 130
-        raise
     except BaseException as error:  # noqa: BLE001  (as Python ends a script, whose lines are all that is shown)
-        run.code = 1
+        run.is_interrupted = isinstance(error, KeyboardInterrupt)
+        run.code = 130 if run.is_interrupted else 1
         leave_out_ours(error)
         sys.excepthook(type(error), error, error.__traceback__)
     finally:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 
@@ -239,3 +241,27 @@ def test_tracebacks_have_the_lines_of_the_script_alone(tmp_path):
         ours.stderr
     )
     assert "checked" in ours.stderr.removeprefix(plain.stderr), ours.stderr
+
+
+@pytest.mark.parametrize("command", [[], ["-m", "tilewright", "run"]])
+def test_an_interrupted_script_ends_as_python_does(tmp_path, command):
+    text = """
+import sys, time
+import numpy as np
+def waits():
+    print("begins", flush=True)
+    for _ in range(3000):
+        time.sleep(0.01)
+waits()
+"""
+    (tmp_path / "s.py").write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, *command, "s.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "begins\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert said.startswith("Traceback (most recent call last):\n") and "KeyboardInterrupt" in said
+    places = re.findall(r'File "(.*?)", line \d+, in (\w+|<module>)', said)
+    assert places == [(str(tmp_path / "s.py"), "<module>"), (str(tmp_path / "s.py"), "waits")]
