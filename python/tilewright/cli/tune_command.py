@@ -306,7 +306,8 @@ def _search_all(
             continue
         ended.results.append((one, on_device, result))
         if result.complete and not on_device and options.serves_run and settings.cache_enabled():
-            python_ns = one.call.total_ns / max(one.call.count, 1)
+            # Recording makes short calls longer, and the call that was tuned is one of the longer ones.
+            python_ns = min(one.call.total_ns / max(one.call.count, 1), result.figures.numpy_ns)
             if why := one.function.keep_tuned(one.specialization, result.figures, python_ns):
                 progress.warn(f"{name}: `autotune run` follows it anew: its trace cannot be kept ({why})")
             elif result.figures.ratio >= 1:
