@@ -175,16 +175,18 @@ def regions_of(function: ast.FunctionDef, tree: ast.Module, prefix: str) -> list
     """Changes one function of a script likewise, or a method. `tree`: of the script, as it was written."""
     script = _Script(tree, prefix)
     if script.modules and not script.asks_for_all_names and _is_plain(function):
-        _look_through(function, script)
+        # Its loops are a part of what was refused.
+        _look_through(function, script, takes_loops=False)
     return script.regions
 
 
-def _look_through(function: ast.FunctionDef, script: _Script) -> None:
+def _look_through(function: ast.FunctionDef, script: _Script, *, takes_loops: bool = True) -> None:
     given = {one.arg for one in walk(function.args) if isinstance(one, ast.arg)}
     declared = {
         name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
     }
-    block = _Block(script, function.name, (given | stores(function.body)) - declared, declared)
+    own = (given | stores(function.body)) - declared
+    block = _Block(script, function.name, own, declared, takes_loops=takes_loops)
     function.body = block.visited(function.body, given, [])
 
 
@@ -309,6 +311,7 @@ class _Block:
     own: set[str]
     foreign: set[str] = field(default_factory=set)
     gives_all: bool = False
+    takes_loops: bool = True  # as regions, as a whole
 
     def visited(
         self, statements: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool = False
@@ -317,7 +320,7 @@ class _Block:
         found: list[ast.stmt] = []
         run: list[ast.stmt] = []
         for k, one in enumerate([*statements, None]):
-            if one is not None and self._is_clean(one):
+            if one is not None and self._is_clean(one) and (self.takes_loops or not _has_loop(one)):
                 run.append(one)
                 continue
             if run:
@@ -477,6 +480,10 @@ def _unset_in(node: ast.AST) -> set[str]:
     items = list(walk(node))
     deleted = {item.id for item in items if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Del)}
     return deleted | {item.name for item in items if isinstance(item, ast.ExceptHandler) and item.name}
+
+
+def _has_loop(node: ast.stmt) -> bool:
+    return any(isinstance(one, (ast.For, ast.While)) for one in walk(node))
 
 
 def _is_within_loops(node: ast.AST, in_loop: bool = False) -> bool:
