@@ -48,6 +48,8 @@ CALL = datasets.Call("recorded", (3.0,), {})
 
 def reference(function, writes=()):
     traced = types.SimpleNamespace(
+        arguments=(),
+        stages={},
         writes=writes,
         writes_anything=bool(writes),
         generators=(),
