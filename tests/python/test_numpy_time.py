@@ -53,7 +53,7 @@ def reference(function):
     return datasets.Reference(
         function,
         types.SimpleNamespace(
-            writes=(), writes_anything=False, generators=(), set_objects=(), arguments=(), results=None
+            writes=(), writes_anything=False, generators=(), set_objects=(), arguments=(), stages={}, results=None
         ),
         Program("return %1"),
     )
