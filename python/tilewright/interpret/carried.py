@@ -138,9 +138,8 @@ class Carried:
     kind_of: Carried | None = field(default=None, repr=False)
     # Of a branch, where the array that another one carries may be that memory: whether it is.
     memory_of: tuple[Carried, Storage] | None = field(default=None, repr=False)
-    may_be: list[tuple[Storage, Value]] = field(
-        default_factory=list, repr=False
-    )  # such memory, and the truth of it behind both ways
+    # Such memory of this one, and the truth of it behind both ways.
+    may_be: list[tuple[Storage, Value]] = field(default_factory=list, repr=False)
 
     @property
     def called(self) -> str:
