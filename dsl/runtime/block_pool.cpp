@@ -13,6 +13,7 @@
 #include <ctime>
 #include <new>
 
+#include "dsl/runtime/found_once.h"
 #include "dsl/runtime/machine_memory.h"
 
 namespace tilewright::runtime {
@@ -114,17 +115,18 @@ void unmap_all(BlockHeader* list) {
 
 /// TILEWRIGHT_POOL_MB in bytes; -1 where it is not set.
 long long asked_limit() {
-    static const long long bytes = [] {
+    static constinit FoundOnce<long long> bytes;
+    return bytes.get([] {
         const char* text = std::getenv("TILEWRIGHT_POOL_MB");
         return text && *text ? static_cast<long long>(std::max(0L, std::strtol(text, nullptr, 10))) << 20 : -1LL;
-    }();
-    return bytes;
+    });
 }
 
 } // namespace
 
 BlockPool& BlockPool::instance() {
-    static BlockPool* all = [] {
+    static constinit FoundOnce<BlockPool*> all;
+    return *all.get([] {
         auto* made = new BlockPool;
         pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                        [] {
@@ -133,8 +135,7 @@ BlockPool& BlockPool::instance() {
                            instance().mutex_.unlock();
                        });
         return made;
-    }();
-    return *all;
+    });
 }
 
 // For AddressSanitizer what stands in front of a block of malloc's is not to be read.

@@ -16,6 +16,7 @@
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
+#include "dsl/runtime/found_once.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/memory_range.h"
 #include "dsl/runtime/thread_budget.h"
@@ -62,8 +63,7 @@ const Loaded& load(halide_buffer_t& plan, const halide_buffer_t& objects) {
     std::atomic_ref<std::uint64_t> slot(plan.device);
     auto found = [&] { return reinterpret_cast<const Loaded*>(slot.load(std::memory_order_acquire)); };
     if (const Loaded* loaded = found()) return *loaded;
-    static std::mutex mutex;
-    std::lock_guard lock(mutex);
+    const std::lock_guard lock(finding());
     if (const Loaded* loaded = found()) return *loaded;
     auto* loaded = new Loaded;
     try {

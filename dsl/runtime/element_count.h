@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "dsl/base/dtypes.h"
+#include "dsl/runtime/found_once.h"
 
 namespace tilewright::runtime {
 
@@ -16,10 +17,11 @@ namespace tilewright::runtime {
 inline std::int64_t element_limit(DType dtype) {
     static constexpr std::int64_t kNumbers = (std::int64_t{1} << 31) - (std::int64_t{1} << 27);
     // Tests pretend that kernels index less.
-    static const std::int64_t numbers = [] {
+    static constinit FoundOnce<std::int64_t> found;
+    const std::int64_t numbers = found.get([] {
         const char* text = std::getenv("TILEWRIGHT_ELEMENT_LIMIT");
         return text && *text ? std::clamp<std::int64_t>(std::atoll(text), 1, kNumbers) : kNumbers;
-    }();
+    });
     return info(dtype).is_complex() ? numbers / 2 : numbers;
 }
 /// The same in words.

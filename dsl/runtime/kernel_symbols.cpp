@@ -8,6 +8,7 @@
 
 #include "dsl/base/kernel_imports.h"
 #include "dsl/runtime/cuda/kernels.h"
+#include "dsl/runtime/found_once.h"
 #include "dsl/runtime/loop_state.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/out_of_memory.h"
@@ -47,7 +48,8 @@ const Entry kOurs[] = {
 
 // Looked up when a kernel asks, so that the module needs no newer versions of them than the machine has.
 void* libm_symbol(const char* name) {
-    static void* const library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+    static constinit FoundOnce<void*> found;
+    void* const library = found.get([] { return dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL); });
     return library ? dlsym(library, name) : nullptr;
 }
 

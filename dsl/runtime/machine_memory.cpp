@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "dsl/runtime/cgroup.h"
+#include "dsl/runtime/found_once.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -34,8 +35,8 @@ std::size_t read_machine_memory() {
 } // namespace
 
 std::size_t machine_memory() {
-    static const std::size_t bytes = read_machine_memory();
-    return bytes;
+    static constinit FoundOnce<std::size_t> bytes;
+    return bytes.get(read_machine_memory);
 }
 
 } // namespace tilewright::runtime

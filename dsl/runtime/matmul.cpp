@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <complex>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "dsl/runtime/found_once.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/out_of_memory.h"
 #include "dsl/runtime/parallel.h"
@@ -84,9 +86,14 @@ Blas find_blas() {
 }
 
 const Blas& blas() {
-    static const Blas found = find_blas();
-    return found;
+    static constinit FoundOnce<Blas> found;
+    return found.get(find_blas);
 }
+
+// A fork waits for it: in the child the thread count would stay lowered, and the lock taken.
+constinit std::mutex g_blas_threads;
+[[maybe_unused]] const int g_forks_know_blas =
+    pthread_atfork([] { g_blas_threads.lock(); }, [] { g_blas_threads.unlock(); }, [] { g_blas_threads.unlock(); });
 
 /// OpenBLAS has one thread count for the process: it is lowered round the call, never raised.
 class BlasThreads {
@@ -95,7 +102,7 @@ class BlasThreads {
         int allowed = std::min(most, inside_a_loop_limit());
         if (!library.get_threads || !library.set_threads) return;
         if (library.get_threads() <= allowed) return;
-        lock_ = std::unique_lock(mutex());
+        lock_ = std::unique_lock(g_blas_threads);
         before_ = library.get_threads();
         library.set_threads(allowed);
     }
@@ -107,10 +114,6 @@ class BlasThreads {
     static int inside_a_loop_limit() {
         int limit = thread_limit();
         return limit > 0 ? std::min(limit, num_threads()) : num_threads();
-    }
-    static std::mutex& mutex() {
-        static std::mutex instance;
-        return instance;
     }
     const Blas& library_;
     std::unique_lock<std::mutex> lock_;

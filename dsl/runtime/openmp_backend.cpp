@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dsl/runtime/backends.h"
+#include "dsl/runtime/found_once.h"
 #include "dsl/runtime/thread_budget.h"
 
 namespace tilewright::runtime {
@@ -26,7 +27,8 @@ bool resolve(void* library, Gomp& gomp) {
 }
 
 const Gomp& gomp() {
-    static const Gomp found = [] {
+    static constinit FoundOnce<Gomp> found;
+    return found.get([] {
         Gomp g;
         const char* wish = std::getenv("TILEWRIGHT_POOL");
         bool own_only = wish && std::strcmp(wish, "own") == 0;
@@ -34,8 +36,7 @@ const Gomp& gomp() {
         if (!library && !own_only) library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL);
         if (!library || !resolve(library, g)) return Gomp{};
         return g;
-    }();
-    return found;
+    });
 }
 
 } // namespace

@@ -27,10 +27,11 @@ void after_fork_in_child() {
     g_backend.store(Backend::own, std::memory_order_relaxed);
 }
 
+const bool g_forks_are_heard = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+
 Backend decide() {
-    static const bool registered = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
     const char* wish = std::getenv("TILEWRIGHT_POOL");
-    bool openmp = registered && wish && std::strcmp(wish, "openmp") == 0 && OpenMpBackend::available();
+    bool openmp = g_forks_are_heard && wish && std::strcmp(wish, "openmp") == 0 && OpenMpBackend::available();
     Backend choice = openmp ? Backend::openmp : Backend::own;
     Backend undecided = Backend::undecided;
     return g_backend.compare_exchange_strong(undecided, choice) ? choice : undecided;

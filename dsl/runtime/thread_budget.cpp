@@ -10,6 +10,7 @@
 #include <string>
 
 #include "dsl/runtime/cgroup.h"
+#include "dsl/runtime/found_once.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -72,8 +73,8 @@ int default_threads() {
 } // namespace
 
 int available_cores() {
-    static const int cores = std::min(cgroup_cores(), affinity_cores());
-    return cores;
+    static constinit FoundOnce<int> cores;
+    return cores.get([] { return std::min(cgroup_cores(), affinity_cores()); });
 }
 
 int num_threads() {

@@ -174,8 +174,8 @@ def _said_when_long(request: BuildRequest) -> Iterator[None]:
 
     timer = threading.Timer(_LONG_BUILD_S, say)
     timer.daemon = True
-    timer.start()
     try:
+        timer.start()  # in here: Ctrl-C may come while it waits for the thread
         yield
     finally:
         timer.cancel()

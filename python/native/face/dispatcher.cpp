@@ -92,9 +92,9 @@ Ref value_of_variable(PyObject* variable) {
 /// Whether np.errstate or np.seterr asks for exceptions here and now: kernels raise none, so NumPy has to run the call.
 /// NumPy keeps the setting in one object per change; the last one that was seen to be harmless needs no second look.
 bool numpy_raises() {
-    static PyObject* const variable = imported_or_nothing("numpy._core.umath", "_extobj_contextvar").release();
-    static PyObject* const geterr = imported_or_nothing("numpy", "geterr").release();
-    static PyObject* harmless = nullptr;
+    static PyObject *variable = nullptr, *geterr = nullptr, *harmless = nullptr;
+    kept_or_nothing(variable, "numpy._core.umath", "_extobj_contextvar");
+    kept_or_nothing(geterr, "numpy", "geterr");
     Ref now = value_of_variable(variable);
     if (now && now.get() == harmless) return false;
     Ref settings(geterr ? PyObject_CallNoArgs(geterr) : nullptr);

@@ -89,6 +89,12 @@ inline PyObject* kept_attribute(PyObject*& kept, const char* module_name, const 
     const Ref module(PyImport_ImportModule(module_name));
     return kept = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
 }
+/// Likewise; null without an error. `kept` is a static pointer: what a static object is made of is looked up behind a
+/// lock, and an import may let a thread run that waits there with the GIL.
+inline PyObject* kept_or_nothing(PyObject*& kept, const char* module_name, const char* name) {
+    if (!kept_attribute(kept, module_name, name)) PyErr_Clear();
+    return kept;
+}
 
 /// The end of an object of a type of ours, when all that it holds is given back.
 inline void free_object(PyObject* self) {

@@ -35,8 +35,9 @@ struct Found {
 /// A RandomState has a copy of its BitGenerator, and behind that a LeftNumber which leads there. Nothing, perhaps with
 /// a Python error, of other objects.
 Found find(PyObject* generator) {
-    static PyObject* const kind = imported_or_nothing("numpy.random", "RandomState").release();
-    static PyObject* const words_kind = imported_or_nothing("numpy.random", "MT19937").release();
+    static PyObject *kind = nullptr, *words_kind = nullptr;
+    kept_or_nothing(kind, "numpy.random", "RandomState");
+    kept_or_nothing(words_kind, "numpy.random", "MT19937");
     if (!kind || reinterpret_cast<PyObject*>(Py_TYPE(generator)) != kind) return {};
     const Ref bits(PyObject_GetAttrString(generator, "_bit_generator"));
     if (!bits || reinterpret_cast<PyObject*>(Py_TYPE(bits.get())) != words_kind) return {};

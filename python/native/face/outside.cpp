@@ -17,28 +17,30 @@ namespace {
 using Getter = PyObject* (*)(PyObject*);
 
 struct Getters {
-    PyTypeObject* function = nullptr;
-    PyTypeObject* cell = nullptr;
     std::pair<Getter, const char*> parts[3]; ///< of Kind::code, defaults and keywords
     Getter closure = nullptr;
 };
-
-PyTypeObject* type_of(const char* name) {
-    return reinterpret_cast<PyTypeObject*>(imported_or_nothing("types", name).release());
-}
 
 Getter getter_of(const char* symbol) {
     return reinterpret_cast<Getter>(dlsym(RTLD_DEFAULT, symbol));
 }
 
 const Getters* getters() {
-    static const Getters all = {type_of("FunctionType"),
-                                type_of("CellType"),
-                                {{getter_of("PyFunction_GetCode"), "__code__"},
+    static const Getters all = {{{getter_of("PyFunction_GetCode"), "__code__"},
                                  {getter_of("PyFunction_GetDefaults"), "__defaults__"},
                                  {getter_of("PyFunction_GetKwDefaults"), "__kwdefaults__"}},
                                 getter_of("PyFunction_GetClosure")};
     return &all;
+}
+
+bool is_function(PyObject* object) {
+    static PyObject* type = nullptr;
+    return reinterpret_cast<PyObject*>(Py_TYPE(object)) == kept_or_nothing(type, "types", "FunctionType");
+}
+
+bool is_cell(PyObject* object) {
+    static PyObject* type = nullptr;
+    return reinterpret_cast<PyObject*>(Py_TYPE(object)) == kept_or_nothing(type, "types", "CellType");
 }
 
 Ref closure_of(PyObject* function) {
@@ -47,7 +49,7 @@ Ref closure_of(PyObject* function) {
 }
 
 PyObject* contents_of(PyObject* cell) {
-    if (Py_TYPE(cell) != getters()->cell) return nullptr;
+    if (!is_cell(cell)) return nullptr;
     return PyObject_GetAttrString(cell, "cell_contents");
 }
 
@@ -99,7 +101,8 @@ void find_members(PyTypeObject* type, Ref& order, std::vector<Ref>& members) {
 
 /// Whether a value in a class decides what setting the attribute means: neither a slot nor a constant.
 bool is_asked_when_set(PyObject* held) {
-    static PyObject* const slot = imported_or_nothing("types", "MemberDescriptorType").release();
+    static PyObject* slot = nullptr;
+    kept_or_nothing(slot, "types", "MemberDescriptorType");
     auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(held));
     return type != slot && PyObject_HasAttrString(type, "__set__");
 }
@@ -136,7 +139,7 @@ bool has_keys(PyObject* dict, PyObject* wanted) {
 Ref original_of(PyObject* function, PyObject* recorded) {
     static PyObject* const wrapped = PyUnicode_InternFromString("__wrapped__");
     if (is_dispatcher(function)) return Ref(PyObject_GetAttr(function, wrapped));
-    const Ref attributes = Py_TYPE(function) == getters()->function ? own_attributes_of(function) : Ref();
+    const Ref attributes = is_function(function) ? own_attributes_of(function) : Ref();
     PyObject* const found = attributes ? PyDict_GetItemWithError(attributes.get(), recorded) : nullptr;
     if (!found) PyErr_Clear();
     return Ref::borrowed(found ? found : function);
@@ -223,7 +226,7 @@ bool Outside::take_apart(const Check& check) {
     const Place& place = places_[check.place];
     const bool is_of_function =
         check.kind == Kind::code || check.kind == Kind::defaults || check.kind == Kind::keywords;
-    if (is_of_function && place.step == Step::object && Py_TYPE(place.key.get()) == getters()->function)
+    if (is_of_function && place.step == Step::object && is_function(place.key.get()))
         functions_.push_back({place.key.get(), check.value.get(), check.kind});
     else if (place.dict && (check.kind == Kind::is || check.kind == Kind::absent))
         entries_.push_back({place.dict, place.key.get(), check.kind == Kind::is ? check.value.get() : nullptr});
@@ -277,7 +280,7 @@ Ref Outside::step(const Place& place, PyObject* base) {
         found = Ref(PyObject_CallFunctionObjArgs(place.key.get(), base, nullptr));
         break;
     default: {
-        const Ref closure = Py_TYPE(base) == getters()->function ? closure_of(base) : Ref();
+        const Ref closure = is_function(base) ? closure_of(base) : Ref();
         const bool has_it = closure && PyTuple_Check(closure.get()) && place.index < PyTuple_Size(closure.get());
         found = has_it ? Ref(contents_of(PyTuple_GetItem(closure.get(), place.index))) : Ref();
     }
@@ -307,7 +310,7 @@ bool Outside::holds(const Check& check, Found& found) const {
     case Kind::code:
     case Kind::defaults:
     case Kind::keywords:
-        return Py_TYPE(object) == getters()->function && is_part(check.kind, object, wanted);
+        return is_function(object) && is_part(check.kind, object, wanted);
     case Kind::same:
     case Kind::another:
         return (found.at(static_cast<std::size_t>(check.length)) == object) == (check.kind == Kind::same);

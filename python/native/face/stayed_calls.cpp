@@ -13,7 +13,8 @@ constexpr std::size_t kMostCalls = 8;
 
 /// Whether it is a function with that code.
 bool has_code(PyObject* value, PyObject* code) {
-    static PyObject* const functions = imported_or_nothing("types", "FunctionType").release();
+    static PyObject* functions = nullptr;
+    kept_or_nothing(functions, "types", "FunctionType");
     static PyObject* const name = PyUnicode_InternFromString("__code__");
     if (reinterpret_cast<PyObject*>(Py_TYPE(value)) != functions) return false;
     const Ref own(PyObject_GetAttr(value, name));
