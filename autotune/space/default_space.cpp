@@ -107,7 +107,7 @@ class SpaceBuilder {
     bool place_framed_rows(const dsl::StageInfo& stage) {
         if (!stage.gathers_at_ends || !may_inline(stage) || stage.pure.loops.empty()) return false;
         StagePlan plan = graph_.follow(stage, plans_);
-        if (plan.most_copies() < kFramedPlaces) return false;
+        if (plan.most_copies() * plan.repeats < kFramedPlaces) return false;
         const std::string rows = rows_in_root(plan);
         if (rows.empty()) {
             place_root(stage, true);
@@ -164,6 +164,9 @@ class SpaceBuilder {
             is_read_in_task(plan) && graph_.operations_behind(stage) < kSavedOps && !is_read_along_loops(stage);
         if (!inline_by_default(stage) && !is_repeated_anyway(stage, plan) && !is_cheap) return false;
         const double copies = plan.most_copies();
+        if (plan.repeats > 1 && stage.operations > kCheapOps &&
+            plan.repeats * graph_.operations_with_own(stage) > kMostCopiedOps)
+            return false;
         if (copies > kMostCopies || (copies > 2 && copies * graph_.operations_with_own(stage) > kMostCopiedOps))
             return false;
         plan.placement = Placement::inlined;

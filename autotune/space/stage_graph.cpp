@@ -115,6 +115,20 @@ double StageGraph::operations_repeated(const dsl::StageInfo& stage) const {
     return count(count, stage);
 }
 
+namespace {
+
+/// How often a loop inside the reader's elements, whose iterations read other places along some axis, comes to each
+/// place; 1 where there is no such loop.
+double visits_of_a_place(const dsl::StageInfo& stage, const Use& use) {
+    if (use.reader->part != dsl::StagePart::loop || use.read->definition < 0 || use.read->broadcast ||
+        std::ranges::find(use.read->axes, "") == use.read->axes.end())
+        return 1;
+    const double visits = iterations_of(use.reader->definition(use.read->definition).loops);
+    return std::max(1.0, visits / std::max(1.0, iterations_of(stage.pure.loops)));
+}
+
+} // namespace
+
 StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const {
     StagePlan plan;
     bool first = true;
@@ -140,6 +154,8 @@ StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::st
         first = false;
         const double before = reader.placement == Placement::inlined ? reader.spread : 1;
         plan.spread = std::max(plan.spread, before * use.read->places);
+        const double repeated = reader.placement == Placement::inlined ? reader.repeats : 1;
+        plan.repeats = std::max(plan.repeats, repeated * visits_of_a_place(stage, use));
         if (reader.placement == Placement::inlined)
             for (const auto& [name, count] : reader.copies)
                 plan.copies[name] += count * use.read->places;

@@ -41,6 +41,9 @@ struct StagePlan {
     /// At how many places a stage that has loops reads it, through inlined stages too: the same place read twice is
     /// one.
     double spread = 1;
+    /// How often a loop that runs inside the elements of a reader comes to each place of it, in other iterations:
+    /// inlined it is computed again each time.
+    double repeats = 1;
 
     /// Of a stage with a separate loop nest.
     static StagePlan own_root(const dsl::StageInfo& stage) {
