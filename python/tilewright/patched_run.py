@@ -28,7 +28,7 @@ from .hot_observer import HotObserver, is_tuned, times_of
 from .own_frames import leave_out_ours
 from .record.loading import load
 from .record.ownership import Users
-from .script import Script, ScriptStopped
+from .script import Script, ScriptStopped, folder_of
 
 
 class _Inside(threading.local):
@@ -141,16 +141,14 @@ def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> 
     module = types.ModuleType("__main__")
     bindings = module.__dict__
 
-    def observed(name: str, value: Any, into: Any) -> Any:
-        return run.observed(name, value, into)  # made below, when it is known where the script lies
-
     compiles = mode == "compiled"  # the other run is the script as it is
+    run = _Run(Users(folder_of(script)), set() if names == "-" else set(names.split(",")), compiles, began_ns)
     try:
-        loaded = load(script, bindings, observed, takes_regions=compiles)
+        with run.importing():  # the package of `-m`
+            loaded = load(script, bindings, run.observed, takes_regions=compiles)
     except ScriptStopped as error:
         print(error, file=sys.stderr)
         return 1
-    run = _Run(Users(loaded.folder), set() if names == "-" else set(names.split(",")), compiles, began_ns)
     atexit.register(run.report, json.loads(report))
     bindings.update(
         {"__file__": loaded.file, "__builtins__": __builtins__, "__package__": loaded.package, "__cached__": None}

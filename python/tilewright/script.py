@@ -65,6 +65,11 @@ class Script:
         return f"_{word}" if word[:1].isdigit() else word or "script"
 
 
+def folder_of(script: Script) -> str:
+    """Where its own modules are looked for first. As Python does it: beside the script itself, not beside a link to it."""
+    return os.getcwd() if script.module is not None else str(Path(str(script.path)).resolve().parent)
+
+
 def check_script(script: Script) -> None:
     """ScriptStopped where there is no such script, or it does not parse."""
     try:
@@ -81,8 +86,9 @@ def plainly(source: bytes, file: str) -> types.CodeType:
 def load_script(script: Script, compiled: Compiled = plainly) -> tuple[types.CodeType, str, str, str | None]:
     """Code, file, the folder for sys.path, and the package. `compiled` makes the code of source and file. Raises ScriptStopped,
     PackageRaised."""
+    folder = folder_of(script)
     if script.module is not None:
-        return _load_module(script.module, compiled)
+        return _load_module(script.module, folder, compiled)
     path = Path(str(script.path)).absolute()
     try:
         source = path.read_bytes()
@@ -92,27 +98,26 @@ def load_script(script: Script, compiled: Compiled = plainly) -> tuple[types.Cod
         raise ScriptStopped(f"{script.name}: a folder. Give a script, or a folder that holds some.") from None
     except OSError as error:
         raise ScriptStopped(f"{script.name}: cannot be read: {error.strerror}.") from None
-    # As Python does it: modules are looked for beside the script itself, not beside a link to it.
-    return _compile(source, str(path), script.name, compiled), str(path), str(path.resolve().parent), None
+    return _compile(source, str(path), script.name, compiled), str(path), folder, None
 
 
-def _load_module(module: str, compiled: Compiled) -> tuple[types.CodeType, str, str, str | None]:
-    sys.path.insert(0, os.getcwd())  # as `python -m` does
+def _load_module(module: str, folder: str, compiled: Compiled) -> tuple[types.CodeType, str, str, str | None]:
+    sys.path.insert(0, folder)  # as `python -m` does
     try:
         spec = _find(module, module)
         if spec is not None and spec.submodule_search_locations is not None:
             spec = _find(f"{module}.__main__", module)
     except ImportError as error:
-        raise ScriptStopped(f"-m {module}: not found ({error}). Is it importable from {os.getcwd()}?") from None
+        raise ScriptStopped(f"-m {module}: not found ({error}). Is it importable from {folder}?") from None
     except ValueError:
         spec = None
     finally:
         with suppress(ValueError):
-            sys.path.remove(os.getcwd())
+            sys.path.remove(folder)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        raise ScriptStopped(f"-m {module}: no Python module of that name. Is it importable from {os.getcwd()}?")
+        raise ScriptStopped(f"-m {module}: no Python module of that name. Is it importable from {folder}?")
     source = Path(spec.origin).read_bytes()
-    return _compile(source, spec.origin, f"-m {module}", compiled), spec.origin, os.getcwd(), spec.parent
+    return _compile(source, spec.origin, f"-m {module}", compiled), spec.origin, folder, spec.parent
 
 
 def _find(name: str, module: str) -> ModuleSpec | None:

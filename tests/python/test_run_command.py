@@ -265,3 +265,26 @@ waits()
     assert said.startswith("Traceback (most recent call last):\n") and "KeyboardInterrupt" in said
     places = re.findall(r'File "(.*?)", line \d+, in (\w+|<module>)', said)
     assert places == [(str(tmp_path / "s.py"), "<module>"), (str(tmp_path / "s.py"), "waits")]
+
+
+def test_functions_of_a_package_that_is_run_are_seen_where_its_modules_import_them(tmp_path):
+    """`-m` imports the package to find the module: what that binds stands for its functions as well."""
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "work.py").write_text(
+        "import numpy as np\ndef slow(x):\n    for _ in range(300):\n        x = np.sqrt(x * 2 + 1) - np.cos(x) * 0.5\n    return x\n"
+        "class Model:\n    def run(self, x):\n        return slow(x).sum()\n"
+    )
+    (package / "__init__.py").write_text("from .work import Model, slow\n")
+    (package / "__main__.py").write_text(
+        "import numpy as np\nfrom . import Model, slow\nprint(type(slow).__name__, type(Model.run).__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", "run", "-m", "pkg"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "HotFunction HotFunction\n"), done.stderr

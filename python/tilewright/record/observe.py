@@ -137,6 +137,18 @@ class Observer:
             elif isinstance(member, type):
                 self._look_through_class(member)
 
+    def look_through_package(self, package: str) -> None:
+        """The same of a package that was imported before, with the names that its modules have of each other's functions."""
+        top = package.partition(".")[0]
+        modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == top]
+        for module in modules:
+            self.look_through_module(module)
+        replaced = {id(original): replacement for _, original, replacement in self._places}
+        for module in modules:
+            for name, value in list(vars(module).items()):
+                if id(value) in replaced:
+                    vars(module)[name] = replaced[id(value)]  # restore() finds these too
+
     def _look_through_class(self, cls: type) -> None:
         if not self._users.has_type(cls):
             return

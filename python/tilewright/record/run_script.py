@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import recording
-from ..script import PackageRaised, Script, ScriptRaised
+from ..script import PackageRaised, Script, ScriptRaised, folder_of
 from .capture import Recorder, RecordingDone
 from .loading import load
 from .observe import Observer
@@ -30,12 +30,11 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
     main = types.ModuleType("__main__")
     names = main.__dict__
 
-    def observed(name: str, value: Any, into: Any) -> Any:
-        return observer.observed(name, value, into)  # made below, when it is known where the script lies
-
-    with _stdout_to_stderr():  # packages of `-m` are imported
+    recorder.users = Users(folder_of(script))
+    observer = Observer(recorder.users, recorder.wrap)
+    with _stdout_to_stderr(), observer.importing():  # packages of `-m` are imported
         try:
-            loaded = load(script, names, observed, takes_regions=recorder.takes_regions)
+            loaded = load(script, names, observer.observed, takes_regions=recorder.takes_regions)
         except PackageRaised as error:
             assert error.__cause__ is not None
             _print_own_traceback(error.__cause__)
@@ -49,17 +48,14 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
             "__loader__": None,
         }
     )
-    recorder.users = Users(loaded.folder)
-    observer = Observer(recorder.users, recorder.wrap)
     with (
         _as_main(main, [loaded.file, *script.arguments], loaded.folder),
         _exit_is_noticed(script.name),
         observer.importing(),
         _recorded_regions(loaded.regions, names, loaded.file, recorder),
     ):
-        for name, module in list(sys.modules.items()):
-            if loaded.package and name.partition(".")[0] == loaded.package.partition(".")[0]:
-                observer.look_through_module(module)  # `-m` has imported the package to find the module
+        if loaded.package:  # who has asked whether there is such a module has imported it
+            observer.look_through_package(loaded.package)
         before, recording.recorder = recording.recorder, recorder
         start = time.perf_counter_ns()
         try:
