@@ -8,7 +8,7 @@ import types
 from pathlib import Path
 
 _FOLDER = str(Path(__file__).parent)
-_PART = re.compile(r"lines_\d+_to_\d+")
+_PART = re.compile(r"lines_\d+_to_\d+|line_\d+_from_\d+")
 _of_regions: set[types.CodeType] = set()
 
 
@@ -17,8 +17,14 @@ def part_name(first: int, last: int) -> str:
     return f"lines_{first}_to_{last}"
 
 
+def expression_name(line: int, column: int) -> str:
+    """What an expression that begins there, at that column from 1 on, is called as a function of its own."""
+    return f"line_{line}_from_{column}"
+
+
 def names_a_part(name: str) -> bool:
-    """Whether it is how tables call statements of a function or of the script: `lines_3_to_9`, `main.lines_3_to_9`."""
+    """Whether it is how tables call statements of a function or of the script: `lines_3_to_9`, `main.lines_3_to_9`,
+    or an expression: `main.line_4_from_9`."""
     return _PART.fullmatch(name.rpartition(".")[2]) is not None
 
 

@@ -1,11 +1,13 @@
 """Statements of a script's loops as functions of their own, where a loop runs once: at the top level, and in functions that are
 called there. Such a loop never comes to a second call; what is array code in it, between prints and files, is compiled as
-functions are. What a region reads goes in, what is read elsewhere of what it sets comes out."""
+functions are. What a region reads goes in, what is read elsewhere of what it sets comes out. Expressions are regions likewise, in
+statements that are none: what a list has appended, what a file is given."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import sys
 import types
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +16,7 @@ from typing import Any
 from ..interpret.outlined import leaves_a_loop, loads, read_first, stores
 from ..interpret.plain_matches import with_matches_as_ifs
 from ..interpret.source import DEFINITIONS, children, inside, made_from, walk, with_spelt_names
-from ..own_frames import is_of_region, part_name
+from ..own_frames import expression_name, is_of_region, part_name
 
 # What an expression in a region may call: these, what the script has from modules of numbers, and methods of arrays and generators.
 _BUILTINS = frozenset(
@@ -89,6 +91,11 @@ _LET_ERRORS_PASS = frozenset(
         "ThreadPool", "ThreadPoolExecutor", "ProcessPoolExecutor",
     ]
 )  # fmt: skip
+# Expressions that may be regions, and those whose variables are not the function's.
+_TAKEN = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.Subscript, ast.Tuple)
+_OWN_VARIABLES = (*DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# Before Python 3.12 what stands in a formatted text has places that are not its own.
+_UNPLACED = (ast.JoinedStr,) if sys.version_info < (3, 12) else ()
 REGION = "__tilewright_region_"  # and a number: what a script calls a region by, among the builtins
 _LEAST_OPERATIONS = 4  # on arrays, as far as a text says: less is not worth a call
 
@@ -181,13 +188,14 @@ def regions_of(function: ast.FunctionDef, tree: ast.Module, prefix: str) -> list
 
 
 def _look_through(function: ast.FunctionDef, script: _Script, *, takes_loops: bool = True) -> None:
+    """`takes_loops`: of a function that runs once; all others are called time and again, as if in a loop."""
     given = {one.arg for one in walk(function.args) if isinstance(one, ast.arg)}
     declared = {
         name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
     }
     own = (given | stores(function.body)) - declared
     block = _Block(script, function.name, own, declared, takes_loops=takes_loops)
-    function.body = block.visited(function.body, given, [])
+    function.body = block.visited(function.body, given, [], in_loop=not takes_loops)
 
 
 class _Script:
@@ -334,9 +342,11 @@ class _Block:
         return found
 
     def _look_into(self, node: ast.stmt, known: set[str], behind: _Behind, in_loop: bool) -> None:
+        at_each_turn = known - _unset_in(node)
+        if in_loop or isinstance(node, ast.While):
+            self._take_expressions(node, at_each_turn if isinstance(node, ast.While) else known)
         if isinstance(node, (ast.For, ast.While)):
-            targets = stores([ast.Expr(node.target)]) if isinstance(node, ast.For) else set()
-            at_each_turn = (known - _unset_in(node)) | targets
+            at_each_turn |= stores([ast.Expr(node.target)]) if isinstance(node, ast.For) else set()
             node.body = self.visited(node.body, at_each_turn, [([node], False), *behind], True)
         elif isinstance(node, ast.If):
             node.body = self.visited(node.body, {*known}, behind, in_loop)
@@ -344,6 +354,10 @@ class _Block:
         elif isinstance(node, ast.With) and all(self._lets_errors_pass(one.context_expr) for one in node.items):
             named = {name for one in node.items if one.optional_vars for name in stores([ast.Expr(one.optional_vars)])}
             node.body = self.visited(node.body, known | named, behind, in_loop)
+        elif in_loop and isinstance(node, (ast.Try, ast.With)):  # whatever is set there may be read behind an error
+            for one in list(inside([node], *DEFINITIONS)):
+                if isinstance(one, ast.stmt) and one is not node:
+                    self._take_expressions(one, at_each_turn)
 
     def _as_region(self, run: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool) -> list[ast.stmt]:
         before, set_there = {*known}, set[str]()
@@ -365,6 +379,38 @@ class _Block:
             found += self._as_region([one], before, rest, in_loop) if isinstance(one, (ast.For, ast.While)) else [one]
             read_first([one], before)
         return found
+
+    def _take_expressions(self, node: ast.AST, known: set[str]) -> None:
+        """Calls of regions in place of the expressions that a statement has itself, where they are array code: the largest ones."""
+        if isinstance(node, (*_OWN_VARIABLES, *_UNPLACED)):
+            return
+        for name, value in ast.iter_fields(node):
+            several = value if isinstance(value, list) else [value]
+            if not several or not isinstance(several[0], (ast.expr, ast.keyword, ast.withitem)):
+                continue
+            for k, one in enumerate(several):
+                if isinstance(one, _TAKEN) and self._is_region(one, known):
+                    several[k] = self._call_of(one)
+                elif isinstance(one, ast.AST):
+                    self._take_expressions(one, known)
+            if not isinstance(value, list):
+                setattr(node, name, several[0])
+
+    def _is_region(self, node: ast.expr, known: set[str]) -> bool:
+        alone = [ast.Expr(node)]
+        return (
+            isinstance(getattr(node, "ctx", None), (ast.Load, types.NoneType))
+            and self._are_allowed(list(walk(node)))
+            and _is_of_arrays(alone)
+            and read_first(alone, set()) & self.own <= known
+        )
+
+    def _call_of(self, node: ast.expr) -> ast.expr:
+        reads = sorted(read_first([ast.Expr(node)], set()) & self.own)
+        given = ast.copy_location(ast.Return(node), node)
+        return self._made(
+            expression_name(node.lineno, node.col_offset + 1), reads, [given], [copy.deepcopy(given)], node
+        )
 
     def _needed(self, behind: _Behind) -> set[str]:
         """Variables that may be read there before they are set; none of those that functions may read is set in a region."""
@@ -388,9 +434,7 @@ class _Block:
     def _call(
         self, run: list[ast.stmt], reads: list[str], gives: list[str], known: set[str], behind: _Behind
     ) -> ast.stmt:
-        script, first, last = self.script, run[0], run[-1]
-        name = f"{script.prefix}{len(script.regions)}__"
-        arguments = ast.arguments([], [ast.arg(one) for one in reads], None, [], [], None, [])
+        first, last = run[0], run[-1]
         values = [ast.Name(one, ast.Load()) for one in gives]
         # What it gives has places of its own, behind the last statement.
         several = ast.Tuple(list(values), ast.Load())
@@ -400,25 +444,38 @@ class _Block:
             part.lineno, part.end_lineno = last.end_lineno or last.lineno, last.end_lineno
             part.col_offset = (last.end_col_offset or 0) + 1 + k
             part.end_col_offset = part.col_offset + 1
-        part_of = part_name(first.lineno, last.end_lineno or last.lineno)
         for_python = copy.deepcopy(run)
-        node, other = (
-            ast.fix_missing_locations(
-                ast.copy_location(ast.FunctionDef(part_of, arguments, [*body, given], [], None), first)
-            )
-            for body in (run, for_python)
-        )
-        if self.gives_all:
-            other.lineno = 1  # the code of a cell begins there, which IPython shows lines by
-        script.regions.append(Region(name, node, other, self.around))
+        name = part_name(first.lineno, last.end_lineno or last.lineno)
+        call = self._made(name, reads, [*run, given], [*for_python, given], first)
         for k, one in enumerate(for_python):
             self._look_into(one, {*known}, [([*for_python[k + 1 :], given], True)], False)
             read_first([one], known)
-        call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(one, ast.Load()) for one in reads], [])
         targets = [ast.Name(one, ast.Store()) for one in gives]
         target: ast.expr = targets[0] if len(targets) == 1 else ast.Tuple(list(targets), ast.Store())
         made = ast.Assign([target], call) if gives else ast.Expr(call)
         return ast.fix_missing_locations(ast.copy_location(made, first))
+
+    def _made(
+        self,
+        called: str,
+        reads: list[str],
+        body: list[ast.stmt],
+        for_python: list[ast.stmt],
+        place: ast.stmt | ast.expr,
+    ) -> ast.expr:
+        """The call of a region of those statements, which Python runs as the others."""
+        script = self.script
+        name = f"{script.prefix}{len(script.regions)}__"
+        arguments = ast.arguments([], [ast.arg(one) for one in reads], None, [], [], None, [])
+        node, other = (
+            ast.fix_missing_locations(ast.copy_location(ast.FunctionDef(called, arguments, one, [], None), place))
+            for one in (body, for_python)
+        )
+        if self.gives_all:
+            other.lineno = 1  # the code of a cell begins there, which IPython shows lines by
+        script.regions.append(Region(name, node, other, self.around))
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(one, ast.Load()) for one in reads], [])
+        return ast.fix_missing_locations(ast.copy_location(call, place))
 
     def _is_clean(self, node: ast.stmt) -> bool:
         """Whether a statement is array code as far as its text says."""
@@ -427,7 +484,9 @@ class _Block:
             return False  # generators and operators of the script's classes may read them meanwhile, or set them
         if isinstance(node, ast.AnnAssign) and self.around == "<module>":
             return False  # a module keeps its annotations
-        items = list(walk(node))
+        return _is_within_loops(node) and self._are_allowed(list(walk(node)))
+
+    def _are_allowed(self, items: Sequence[ast.AST]) -> bool:
         called = {id(one.func) for one in items if isinstance(one, ast.Call)}
         # What a class of the script's holds may be read there: members of enumerations, constants.
         holders = {
@@ -436,9 +495,9 @@ class _Block:
             if isinstance(one, ast.Attribute)
             and isinstance(one.ctx, ast.Load)
             and id(one) not in called
-            and _is_named(one.value, script.classes)
+            and _is_named(one.value, self.script.classes)
         }
-        return _is_within_loops(node) and all(id(one) in holders or self._is_allowed(one) for one in items)
+        return all(id(one) in holders or self._is_allowed(one) for one in items)
 
     def _is_allowed(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Expr):
