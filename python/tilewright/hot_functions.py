@@ -34,13 +34,10 @@ _DEEPEST = 32  # of calls inside of one another: each takes a frame of ours, and
 
 
 class _Here(threading.local):
-    """The functions that this thread is in, the outermost first."""
+    """The hot functions that this thread is in, the outermost first. Those that are measured are in Dispatcher.calls_here()."""
 
     def __init__(self) -> None:
         self.functions: list[tuple[HotFunction, int]] = []  # with the time at which the call began
-        self.inside: set[int] = set()  # their ids, of those that Python makes
-        # What calls of hot functions took outside of compiled code, which is no time of their callers.
-        self.missed_ns = 0
 
 
 _here = _Here()
@@ -67,10 +64,8 @@ class HotFunction(JitFunction):
         super().__init__(function, background=True)
         self._in_python: Callable[..., Any] = function  # what Python runs
         self._in_parts = in_parts
-        self.python_calls = self.python_ns = 0
         self.missed_calls = self.missed_ns = 0  # since it is hot: traced, compared, or made by NumPy
         self._followed_ns = 0
-        self.is_hot = self.is_given_up = False
         self._leave, self._depth = leave, 0
         self._earlier_ns = 0.0  # that a call took in another process
         self._is_looked_up = False  # what other processes know of it
@@ -83,8 +78,7 @@ class HotFunction(JitFunction):
         # What another process finds out of it does not help this one: first the functions that it calls are compiled.
         self._is_left_to_parts = self._is_followed_here = False
         self._left_at_ns = 0  # what Python had taken for its calls by then
-        self._next_look_ns = _WORTH_APART_NS  # at whether it is hot: once Python has taken so much for its calls
-        self._stays_here = False  # others hold it, and Python serves all calls best
+        self.next_look_ns = _WORTH_APART_NS  # at whether it is hot: once Python has taken so much for its calls
 
     def __eq__(self, other: object) -> bool:
         """Where the script made containers of functions before this one stood for its own, those hold that."""
@@ -117,7 +111,7 @@ class HotFunction(JitFunction):
         """Nobody wants it compiled any longer: whoever still holds it calls Python's function."""
         self.is_given_up = self._stays_here = True
         self._is_looked_up = True
-        self._in_python, self._in_parts = self.__wrapped__, None
+        self._run_by(self.__wrapped__)
         self.is_hot = self.is_timed = False
         with self._lock:
             self._specializations.clear()
@@ -144,31 +138,21 @@ class HotFunction(JitFunction):
             except BaseException as error:
                 _leave_out_ours(error)
                 raise
-        # A call that is measured. Scripts make hundreds of thousands of these: whatever is done here is done in a line or two.
-        here = _here
-        inside, key = here.inside, id(self)
-        if key in inside:  # recursion; no cell of ours may hold it
+        if self.is_in_call():  # recursion; no cell of ours may hold it
             return self._inside_of_itself(args, kwargs)
-        raised, missed_ns, began_ns = False, here.missed_ns, time.perf_counter_ns()
-        here.functions.append((self, began_ns))
-        inside.add(key)
-        try:
-            return self._in_python(*args, **kwargs)
+        try:  # the first one; others do not come here
+            return self.measured_call(args, kwargs)
         except BaseException as error:
-            raised = True
             _leave_out_ours(error)
             raise
-        finally:
-            here.functions.pop()
-            inside.discard(key)
-            self.python_ns += time.perf_counter_ns() - began_ns - (here.missed_ns - missed_ns)
-            self.python_calls += 1
-            if self.python_ns > self._next_look_ns or not self.python_calls % _LOOKED:
-                self._decide()
-                self._next_look_ns = self.python_ns + _BETWEEN_NS
-                if self.is_hot and not (raised or self._is_followed_here) and is_possible():
-                    # It may be the last call of this process, and the first one of the next.
-                    self._follow_apart(args, kwargs)
+
+    def _look(self, args: tuple[Any, ...] | None, kwargs: dict[str, Any]) -> None:
+        """At calls that were measured. `args`: of the last one; None where that raised something."""
+        self._decide()
+        self.next_look_ns = self.python_ns + _BETWEEN_NS
+        if self.is_hot and args is not None and not self._is_followed_here and is_possible():
+            # It may be the last call of this process, and the first one of the next.
+            self._follow_apart(args, kwargs)
 
     def _miss_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a function that is hot, or left to Python."""
@@ -180,7 +164,7 @@ class HotFunction(JitFunction):
             return self._in_python(*args, **kwargs)
         around = _here.functions
         is_served = False
-        missed_ns, began_ns = _here.missed_ns, time.perf_counter_ns()
+        missed_ns, began_ns = self.missed_here(), time.perf_counter_ns()
         around.append((self, began_ns))
         try:
             is_served = self._is_served(args, kwargs)
@@ -190,7 +174,7 @@ class HotFunction(JitFunction):
             took_ns = time.perf_counter_ns() - began_ns
             self.missed_ns += took_ns
             self.missed_calls += 1
-            _here.missed_ns = missed_ns + took_ns
+            self.missed_here(missed_ns + took_ns)
             if not is_served:
                 self._unknown_ns += took_ns
                 self._all_unknown_ns += took_ns
@@ -205,6 +189,7 @@ class HotFunction(JitFunction):
         """What an earlier process has followed takes no time before it is compiled code's; what it was refused runs in parts from
         here on, and what it gave up is left to Python."""
         self._is_looked_up = True
+        self.measure(self._in_python, _LOOKED)
         if not self.keeps_traces:
             return
         known = self._known_traces(None)
@@ -239,19 +224,25 @@ class HotFunction(JitFunction):
 
     def _take_new_parts(self) -> None:
         super()._take_new_parts()
-        self._in_python, self._in_parts = self.__wrapped__, None
+        self._run_by(self.__wrapped__)
+
+    def _run_by(self, function: Callable[..., Any]) -> None:
+        """What makes the calls that are Python's, from now on."""
+        self._in_python, self._in_parts = function, None
+        if self._is_looked_up:
+            self.measure(function, _LOOKED)
 
     def _take_parts(self) -> None:
         """It is refused as a whole: what can be compiled of it is."""
         in_parts, self._in_parts = self._in_parts, None
         made = None if in_parts is None else in_parts(self.__wrapped__)  # type: ignore[arg-type]  # a function
         if made is not None:
-            self._in_python = made
+            self._run_by(made)
             self._leave_to_python()
 
     def _run_in_parts(self, *args: Any, **kwargs: Any) -> Any:
         if parts_of(self.__wrapped__) != self._parts:  # those were of its earlier code
-            self._in_python = self.__wrapped__
+            self._run_by(self.__wrapped__)
             self.forget_stayed()
         try:
             return self._in_python(*args, **kwargs)
@@ -274,7 +265,7 @@ class HotFunction(JitFunction):
         elif (
             self.python_ns - self._left_at_ns > _WORTH_APART_NS  # first, since it is known at once
             and self.python_ns - self._left_at_ns > self._worth_ns
-            and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions)
+            and not any(one.may_be_compiled(began_ns) for one, began_ns in (*_here.functions, *self.calls_here()))
         ):
             self.is_hot = self.is_timed = True
             self._is_followed_here = self._is_left_to_parts

@@ -13,6 +13,7 @@
 #include "python/native/face/call_parts.h"
 #include "python/native/face/device_context.h"
 #include "python/native/face/face_types.h"
+#include "python/native/face/measured_calls.h"
 #include "python/native/face/plan_call.h"
 #include "python/native/face/result_form.h"
 #include "python/native/face/stayed_calls.h"
@@ -35,13 +36,16 @@ struct Plans {
     Signature signature;
     std::vector<std::shared_ptr<const Entry>> list;
     StayedCalls stayed;
+    Ref measured; ///< what makes calls that are measured; null where none are
 };
 
 struct DispatcherObject {
     PyObject_HEAD VectorFunction vector_call;
     Plans* plans;
     unsigned long long calls, misses, timed_calls, took_ns;
+    MeasuredCalls in_python;
     char copy_layouts, copies_to_device, takes_out, is_timed;
+    char is_hot, is_given_up, stays_here; ///< calls are measured while it is none of these
 };
 
 Plans& plans_of(PyObject* self) {
@@ -175,12 +179,39 @@ bool has_shared_out(PyObject* self, PyObject* kwargs) {
     return false;
 }
 
+/// A call that Python makes, and `_look` looks at now and then.
+PyObject* answer_measured(PyObject* self, const RawCall& call, std::size_t bits) {
+    // The call may replace the function under its name, and what makes its calls.
+    const Ref held(Py_NewRef(self)), run(Py_NewRef(plans_of(self).measured.get()));
+    bool is_due = false;
+    Ref result(
+        measured_call(self, run.get(), call, bits, reinterpret_cast<DispatcherObject*>(self)->in_python, is_due));
+    if (!is_due) return result.release();
+    static PyObject* const look = PyUnicode_InternFromString("_look");
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    const Ref args = result ? positional_of(call) : Ref(Py_NewRef(Py_None)),
+              keywords = args ? keywords_of(call) : Ref();
+    const Ref looked(keywords ? PyObject_CallMethodObjArgs(self, look, args.get(), keywords.get(), nullptr) : nullptr);
+    if (result) return looked ? result.release() : nullptr;
+    PyErr_Restore(type, value, traceback);
+    return nullptr;
+}
+
+/// Whether Python makes its calls and they are measured; not those of a function inside of itself.
+bool is_measured(PyObject* self) {
+    const auto* object = reinterpret_cast<DispatcherObject*>(self);
+    return object->plans->measured && !object->is_hot && !object->is_given_up && !object->stays_here &&
+           !is_in_measured_call(self);
+}
+
 PyObject* answer(PyObject* self, PyObject* const* items, std::size_t bits, PyObject* names) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     const RawCall call{items, static_cast<Py_ssize_t>(bits & ~kMayWriteBefore), names};
     const StayedCalls& stayed = object->plans->stayed;
     if (const Ref run = stayed.empty() ? Ref() : stayed.find(call); run && !device_context())
         return call_likewise(run.get(), call, bits);
+    if (is_measured(self)) return ++object->misses, answer_measured(self, call, bits);
     bool unchecked = false;
     PyObject* result = serve(self, call, unchecked);
     if (result || PyErr_Occurred()) return result;
@@ -209,8 +240,9 @@ PyObject* call_vector(PyObject* self, PyObject* const* items, std::size_t bits, 
     return result;
 }
 
-/// With a tuple and a dict, as by `f(*args, **kwargs)`.
-PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+/// `answer` of a call's items, number of positional ones, and names of the others, which come as a tuple and a dict (or
+/// null), as by `f(*args, **kwargs)`.
+template <class Answer> PyObject* with_items(PyObject* args, PyObject* kwargs, const Answer& answer) {
     const Py_ssize_t positional = PyTuple_Size(args), keywords = kwargs ? PyDict_Size(kwargs) : 0;
     std::vector<PyObject*> many;
     auto** items = static_cast<PyObject**>(nullptr);
@@ -234,7 +266,13 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
             items[positional + n++] = value;
         }
     }
-    return call_vector(self, items, static_cast<std::size_t>(positional), names.get());
+    return answer(items, static_cast<std::size_t>(positional), names.get());
+}
+
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    return with_items(args, kwargs, [&](PyObject* const* items, std::size_t count, PyObject* names) {
+        return call_vector(self, items, count, names);
+    });
 }
 
 PyObject* default_miss(PyObject* self, PyObject*) {
@@ -325,12 +363,47 @@ PyObject* forget_stayed(PyObject* self, PyObject*) {
     Py_RETURN_NONE;
 }
 
+PyObject* measure(PyObject* self, PyObject* args) {
+    PyObject* run = nullptr;
+    long long every = 0;
+    if (!PyArg_ParseTuple(args, "OL:measure", &run, &every)) return nullptr;
+    const Ref before = std::exchange(plans_of(self).measured, run == Py_None ? Ref() : Ref::borrowed(run));
+    reinterpret_cast<DispatcherObject*>(self)->in_python.looked_every = every;
+    Py_RETURN_NONE;
+}
+
+PyObject* measured_call_of(PyObject* self, PyObject* args) {
+    PyObject *positional = nullptr, *keywords = nullptr;
+    if (!PyArg_ParseTuple(args, "O!O!:measured_call", &PyTuple_Type, &positional, &PyDict_Type, &keywords))
+        return nullptr;
+    if (!plans_of(self).measured) return PyErr_Format(PyExc_RuntimeError, "measured_call: nothing is measured.");
+    return with_items(positional, keywords, [&](PyObject* const* items, std::size_t count, PyObject* names) {
+        return answer_measured(self, {items, static_cast<Py_ssize_t>(count), names}, count);
+    });
+}
+
+PyObject* is_in_call(PyObject* self, PyObject*) {
+    return PyBool_FromLong(is_in_measured_call(self));
+}
+
+PyObject* calls_here(PyObject*, PyObject*) {
+    return measured_calls_here().release();
+}
+
+PyObject* missed_here(PyObject*, PyObject* args) {
+    long long ns = -1;
+    if (!PyArg_ParseTuple(args, "|L:missed_here", &ns)) return nullptr;
+    if (ns >= 0) missed_here_ns() = ns;
+    return PyLong_FromLongLong(missed_here_ns());
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     Plans* plans = reinterpret_cast<DispatcherObject*>(self)->plans;
     if (!plans) return 0;
     if (int rc = plans->signature.traverse(visit, arg)) return rc;
     if (int rc = plans->stayed.traverse(visit, arg)) return rc;
+    Py_VISIT(plans->measured.get());
     // A plan in use elsewhere has references that the collector does not see, and must not be counted as ours alone.
     for (const auto& entry : plans->list) {
         if (entry.use_count() > 1) continue;
@@ -349,6 +422,7 @@ int clear_references(PyObject* self) {
         std::swap(gone.list, plans->list);
         std::swap(gone.signature, plans->signature);
         std::swap(gone.stayed, plans->stayed);
+        std::swap(gone.measured, plans->measured);
     }
     return 0;
 }
@@ -420,6 +494,23 @@ PyObject* make_dispatcher_type() {
          "what is no\nlarger, a class, a code object, or what it is; names: of\nthose that are given by keyword, which "
          "come last."},
         {"forget_stayed", forget_stayed, METH_NOARGS, "forget_stayed($self)\n--\n\nForgets what stay() said."},
+        {"measure", measure, METH_VARARGS,
+         "measure($self, run, every, /)\n--\n\n"
+         "From now on `run` makes all calls (None: none), and they are measured, while the function is not hot, given "
+         "up "
+         "or\nleft to Python: but for those inside of one another. _look(args, kwargs) is called behind one in "
+         "`every`, "
+         "and once they\nhave taken next_look_ns; with None for args where the call raised something."},
+        {"measured_call", measured_call_of, METH_VARARGS,
+         "measured_call($self, args, kwargs, /)\n--\n\nA call of that kind."},
+        {"is_in_call", is_in_call, METH_NOARGS,
+         "is_in_call($self)\n--\n\nWhether this thread is in a measured call of the function."},
+        {"calls_here", calls_here, METH_NOARGS | METH_STATIC,
+         "calls_here()\n--\n\nThe measured calls that this thread is in, the outermost first: (function, "
+         "time.perf_counter_ns()\nof its beginning)."},
+        {"missed_here", missed_here, METH_VARARGS | METH_STATIC,
+         "missed_here(ns=-1, /)\n--\n\nNanoseconds that are no time of the callers of what took them, in this "
+         "thread so far; from 0 on sets them."},
         {"_check_failed", default_check_failed, METH_VARARGS,
          "_check_failed($self, args, kwargs)\n--\n\nAnswers a call whose data fail a check of the plan; override it."},
         {"_miss", default_miss, METH_VARARGS,
@@ -432,6 +523,15 @@ PyObject* make_dispatcher_type() {
         {"timed_calls", T_ULONGLONG, offsetof(DispatcherObject, timed_calls), 0,
          "How many calls were timed: none inside of another timed call of the thread."},
         {"took_ns", T_ULONGLONG, offsetof(DispatcherObject, took_ns), 0, "Nanoseconds that those took."},
+        {"python_calls", T_LONGLONG, offsetof(DispatcherObject, in_python.calls), 0,
+         "How many calls were measured, of those that Python made."},
+        {"python_ns", T_LONGLONG, offsetof(DispatcherObject, in_python.ns), 0, "Nanoseconds that those took."},
+        {"next_look_ns", T_LONGLONG, offsetof(DispatcherObject, in_python.next_look_ns), 0,
+         "How many of them call for a look."},
+        {"is_hot", T_BOOL, offsetof(DispatcherObject, is_hot), 0, "Whether calls are followed, and compiled."},
+        {"is_given_up", T_BOOL, offsetof(DispatcherObject, is_given_up), 0, "Whether all calls are Python's."},
+        {"_stays_here", T_BOOL, offsetof(DispatcherObject, stays_here), 0,
+         "Whether others hold it, and Python serves all calls best."},
         {"is_timed", T_BOOL, offsetof(DispatcherObject, is_timed), 0, "Whether calls are timed, at some 50 ns each."},
         {"copy_layouts", T_BOOL, offsetof(DispatcherObject, copy_layouts), 0,
          "Whether arrays that no plan takes as they lie are copied to one that fits, instead of a miss."},

@@ -13,10 +13,11 @@ import types
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ..interpret.source import FUTURE, inside, node_made_from, source_of
 from .left_alone import looks_at_frames
-from .regions import REGION, Region, regions_of
+from .regions import REGION, Region, regions_of, text_of
 
 
 def in_parts(
@@ -26,12 +27,12 @@ def in_parts(
     among the builtins."""
     code = function.__code__
     node = None if code.co_freevars or node_made_from(function) is not None else source_of(function)
-    tree = _tree_of(code.co_filename) if isinstance(node, ast.FunctionDef) else None
-    if not isinstance(node, ast.FunctionDef) or tree is None or getattr(node, "type_params", None):
+    text = _text_of(code.co_filename) if isinstance(node, ast.FunctionDef) else None
+    if not isinstance(node, ast.FunctionDef) or text is None or getattr(node, "type_params", None):
         return None
     changed = copy.deepcopy(node)
     changed.decorator_list = []
-    regions = regions_of(changed, tree, _prefix_of(code))
+    regions = regions_of(changed, text, _prefix_of(code))
     if not regions:
         return None
     flags = code.co_flags & FUTURE
@@ -62,11 +63,11 @@ def _named(new: types.CodeType, code: types.CodeType) -> types.CodeType:
 
 
 @lru_cache(maxsize=64)
-def _tree_of(file: str) -> ast.Module | None:
-    """Of a file whose code nobody looks at while it runs."""
+def _text_of(file: str) -> Any:
+    """What the text of a file says; None where its code is looked at while it runs."""
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None
     has_own = any(isinstance(one, ast.Name) and one.id.startswith(REGION) for one in inside([tree]))
-    return None if has_own or looks_at_frames(tree) else tree
+    return None if has_own or looks_at_frames(tree) else text_of(tree)

@@ -178,13 +178,18 @@ def with_regions(tree: ast.Module, prefix: str = REGION) -> Regions:
     return found
 
 
-def regions_of(function: ast.FunctionDef, tree: ast.Module, prefix: str) -> list[Region]:
-    """Changes one function of a script likewise, or a method. `tree`: of the script, as it was written."""
-    script = _Script(tree, prefix)
+def regions_of(function: ast.FunctionDef, text: _Script, prefix: str) -> list[Region]:
+    """Changes one function of a script likewise, or a method."""
+    script = text.with_prefix(prefix)
     if script.modules and not script.asks_for_all_names and _is_plain(function):
         # Its loops are a part of what was refused.
         _look_through(function, script, takes_loops=False)
     return script.regions
+
+
+def text_of(tree: ast.Module) -> _Script:
+    """What a script's text says of all of its functions. `tree`: as it was written."""
+    return _Script(tree, REGION)
 
 
 def _look_through(function: ast.FunctionDef, script: _Script, *, takes_loops: bool = True) -> None:
@@ -244,6 +249,11 @@ class _Script:
         # module.
         loops = [one for one in inside(tree.body, *DEFINITIONS, ast.Lambda) if isinstance(one, (ast.For, ast.While))]
         self.of_loops = {name for one in loops for name in (*stores([one]), *_written(one))}
+
+    def with_prefix(self, prefix: str) -> _Script:
+        made = copy.copy(self)
+        made.prefix, made.regions = prefix, []
+        return made
 
     def called_once(self) -> Iterator[ast.FunctionDef]:
         """Functions that the top level calls, outside of loops, and nobody else names."""
