@@ -16,7 +16,8 @@ import pytest
 from tilewright import hot_functions
 from tilewright.hot_functions import HotFunction
 from tilewright.record.parts import in_parts
-from tilewright.record.regions import regions_of, text_of
+from tilewright.record.regions import regions_of
+from tilewright.record.script_text import ScriptText
 from tilewright.trace_cache import Known
 
 pytestmark = pytest.mark.compile
@@ -147,7 +148,7 @@ def test_members_of_classes_are_read_in_regions_and_nothing_is_called_there():
     def regions(body):
         text = f"import numpy as np\nclass S:\n    A = 1\ndef g(x):\n    return x\ndef f(x, y):\n{textwrap.indent(body, '    ')}"
         tree = ast.parse(text)
-        return [ast.unparse(one.node.body[0]) for one in regions_of(tree.body[-1], text_of(tree), "R")]
+        return [ast.unparse(one.node.body[0]) for one in regions_of(tree.body[-1], ScriptText(tree), "R")]
 
     loop = "for k in range(3):\n    {}\n    print(z)"
     assert regions(loop.format("z = np.sqrt(x[1:] * S.A + y[1:] * 2 + k)")) == [

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..interpret.outlined import loads
 from ..interpret.source import DEFINITIONS
-from .regions import MODULES, NOT_CALLED, Surroundings
+from .regions import Surroundings
+from .script_text import MODULES, NOT_CALLED
 
 
 class Texts:

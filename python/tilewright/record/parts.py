@@ -13,11 +13,11 @@ import types
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from ..interpret.source import FUTURE, inside, node_made_from, source_of
 from .left_alone import looks_at_frames
-from .regions import REGION, Region, regions_of, text_of
+from .regions import REGION, Region, regions_of
+from .script_text import ScriptText
 
 
 def in_parts(
@@ -63,11 +63,11 @@ def _named(new: types.CodeType, code: types.CodeType) -> types.CodeType:
 
 
 @lru_cache(maxsize=64)
-def _text_of(file: str) -> Any:
+def _text_of(file: str) -> ScriptText | None:
     """What the text of a file says; None where its code is looked at while it runs."""
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None
     has_own = any(isinstance(one, ast.Name) and one.id.startswith(REGION) for one in inside([tree]))
-    return None if has_own or looks_at_frames(tree) else text_of(tree)
+    return None if has_own or looks_at_frames(tree) else ScriptText(tree)

@@ -9,14 +9,15 @@ import ast
 import copy
 import sys
 import types
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..interpret.outlined import leaves_a_loop, loads, read_first, stores
+from ..interpret.outlined import leaves_a_loop, read_first, stores
 from ..interpret.plain_matches import with_matches_as_ifs
 from ..interpret.source import DEFINITIONS, children, inside, made_from, walk, with_spelt_names
 from ..own_frames import expression_name, is_of_region, part_name
+from .script_text import NOT_CALLED, ScriptText, is_named, is_plain
 
 # What an expression in a region may call: these, what the script has from modules of numbers, and methods of arrays and generators.
 _BUILTINS = frozenset(
@@ -39,23 +40,16 @@ _BUILTINS = frozenset(
         "zip",
     ]
 )
-MODULES = frozenset(["numpy", "math", "scipy"])
 _METHODS = frozenset(
     [
         "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum",
         "diagonal", "dot", "fill", "flatten", "item", "max", "mean", "min", "nonzero", "partition", "prod", "ravel", "repeat",
         "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
         "at", "outer", "reduce", "accumulate",
-        "random", "normal", "standard_normal", "uniform", "integers", "exponential", "poisson", "choice", "permutation", "shuffle",
+        "random", "normal", "standard_normal", "uniform", "integers", "exponential", "poisson", "binomial", "multinomial", "beta", "gamma",
+        "chisquare", "geometric", "laplace", "logistic", "lognormal", "pareto", "rayleigh", "standard_exponential", "standard_gamma", "standard_t",
+        "triangular", "weibull", "multivariate_normal", "choice", "permutation", "shuffle",
         "rand", "randn", "randint",
-    ]
-)  # fmt: skip
-# Of those modules: files, settings, and what calls back.
-NOT_CALLED = frozenset(
-    [
-        "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "set_printoptions", "seterr",
-        "seterrcall", "errstate", "printoptions", "vectorize", "apply_along_axis", "apply_over_axes", "frompyfunc", "fromfunction",
-        "seed", "default_rng", "set_state", "get_state", "fromiter", "shares_memory", "may_share_memory", "as_strided",
     ]
 )  # fmt: skip
 _STATEMENTS = (
@@ -77,13 +71,6 @@ _EXPRESSIONS = (
 )  # fmt: skip
 # About where arrays lie, and who holds them: a region is handed what its function has.
 _OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "flags", "setflags", "resize", "__array_interface__", "data"])
-# Whoever asks for all names of a function or a module may ask for those that a region does not give; so do numexpr and pandas, whose
-# expressions are texts with the caller's variables in them.
-_OF_ALL_NAMES = frozenset(["globals", "locals", "vars", "dir", "eval", "exec"])
-# Whoever is given a text to run, or a formula, reads the variables that it names.
-_OF_TEXTS = frozenset(["timeit", "repeat", "Timer", "runctx"])
-_OF_FORMULAS = frozenset(["evaluate", "re_evaluate", "eval", "query"])
-_RUN_A_TEXT = frozenset(["cProfile", "profile"])
 # `with` one of these, whatever is raised inside goes on; others may end it, and what was set before is read behind them.
 _LET_ERRORS_PASS = frozenset(
     [
@@ -152,167 +139,51 @@ class Surroundings:
 def with_cell_regions(tree: ast.Module, prefix: str, found: Surroundings) -> list[Region]:
     """The same of a cell's top level. Whoever stops it, or sees an error, looks at its variables: all that regions set comes out. Its
     last statement stays, unless that is a loop: IPython shows what it gives."""
-    script = _Script(tree, prefix)
+    script = ScriptText(tree)
     for name in ("modules", "from_modules", "defined", "read_by_functions", "set_by_functions"):
         getattr(script, name).update(getattr(found, name))
     if not script.modules or script.asks_for_all_names or not tree.body:
         return []
     end = len(tree.body) - (not isinstance(tree.body[-1], (ast.For, ast.While)))
-    block = _Block(script, "<module>", script.of_loops, gives_all=True)
+    made = _Made(prefix)
+    block = _Block(script, made, "<module>", script.of_loops, gives_all=True)
     tree.body[:end] = block.visited(tree.body[:end], {*found.known}, [(tree.body[end:], True)])
-    return script.regions
+    return made.regions
 
 
 def with_regions(tree: ast.Module, prefix: str = REGION) -> Regions:
     """Changes a script's tree: calls stand for regions, which are called by the prefix and a number. Gives these."""
-    script = _Script(tree, prefix)
-    found = Regions(script.regions)
+    script, made = ScriptText(tree), _Made(prefix)
+    found = Regions(made.regions)
     if not script.modules or script.asks_for_all_names:
         return found
-    tree.body = _Block(script, "<module>", script.of_loops).visited(tree.body, set(), [])
+    tree.body = _Block(script, made, "<module>", script.of_loops).visited(tree.body, set(), [])
     for function in script.called_once():
-        count, as_written = len(script.regions), copy.deepcopy(function)
-        _look_through(function, script)
-        if len(script.regions) > count:
+        count, as_written = len(made.regions), copy.deepcopy(function)
+        _look_through(function, script, made)
+        if len(made.regions) > count:
             found.whole[function.name] = with_matches_as_ifs(with_spelt_names(ast.Module([as_written], []))).body[0]  # type: ignore[assignment]
     return found
 
 
-def regions_of(function: ast.FunctionDef, text: _Script, prefix: str) -> list[Region]:
+def regions_of(function: ast.FunctionDef, script: ScriptText, prefix: str) -> list[Region]:
     """Changes one function of a script likewise, or a method."""
-    script = text.with_prefix(prefix)
-    if script.modules and not script.asks_for_all_names and _is_plain(function):
+    made = _Made(prefix)
+    if script.modules and not script.asks_for_all_names and is_plain(function):
         # Its loops are a part of what was refused.
-        _look_through(function, script, takes_loops=False)
-    return script.regions
+        _look_through(function, script, made, takes_loops=False)
+    return made.regions
 
 
-def text_of(tree: ast.Module) -> _Script:
-    """What a script's text says of all of its functions. `tree`: as it was written."""
-    return _Script(tree, REGION)
-
-
-def _look_through(function: ast.FunctionDef, script: _Script, *, takes_loops: bool = True) -> None:
+def _look_through(function: ast.FunctionDef, script: ScriptText, made: _Made, *, takes_loops: bool = True) -> None:
     """`takes_loops`: of a function that runs once; all others are called time and again, as if in a loop."""
     given = {one.arg for one in walk(function.args) if isinstance(one, ast.arg)}
     declared = {
         name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
     }
     own = (given | stores(function.body)) - declared
-    block = _Block(script, function.name, own, declared, takes_loops=takes_loops)
+    block = _Block(script, made, function.name, own, declared, takes_loops=takes_loops)
     function.body = block.visited(function.body, given, [], in_loop=not takes_loops)
-
-
-class _Script:
-    """What the text of a script says of its names."""
-
-    def __init__(self, tree: ast.Module, prefix: str) -> None:
-        self.tree, self.prefix = tree, prefix
-        self.regions: list[Region] = []
-        nodes = walk(tree)
-        self.modules: set[str] = set()  # names of modules of numbers, and of what is imported from those
-        self.from_modules: set[str] = set()
-        for one in nodes:
-            if isinstance(one, ast.Import):
-                self.modules |= {
-                    (alias.asname or alias.name).partition(".")[0]
-                    for alias in one.names
-                    if alias.name.partition(".")[0] in MODULES
-                }
-            elif isinstance(one, ast.ImportFrom) and not one.level and (one.module or "").partition(".")[0] in MODULES:
-                self.from_modules |= {alias.asname or alias.name for alias in one.names if alias.name not in NOT_CALLED}
-        self.defined = {one.name for one in nodes if isinstance(one, DEFINITIONS)}
-        self.classes = {one.name for one in nodes if isinstance(one, ast.ClassDef)}
-        of_one = {
-            id(one.func)
-            for one in nodes
-            if isinstance(one, ast.Call) and one.args and _is_named(one.func, ("vars", "dir"))
-        }
-        self.asks_for_all_names = any(
-            (_is_named(one, _OF_ALL_NAMES) and id(one) not in of_one)
-            or _is_named(one, _OF_FORMULAS)
-            or (isinstance(one, ast.Attribute) and one.attr in _OF_FORMULAS)
-            or _reads_as_a_module(one)
-            or _runs_a_text(one)
-            for one in nodes
-        )
-        # What functions read from outside of them, at any time.
-        self.read_by_functions = {
-            name for one in nodes if isinstance(one, (*DEFINITIONS, ast.Lambda)) for name in loads(one)
-        }
-        self.set_by_functions = {
-            name for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
-        }
-        # Whether those are set is not for a text to say.
-        self.deleted = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Del)}
-        # What loops at the top level set, or write items of, is handed to their regions; all else is read there as what it is, of the
-        # module.
-        loops = [one for one in inside(tree.body, *DEFINITIONS, ast.Lambda) if isinstance(one, (ast.For, ast.While))]
-        self.of_loops = {name for one in loops for name in (*stores([one]), *_written(one))}
-
-    def with_prefix(self, prefix: str) -> _Script:
-        made = copy.copy(self)
-        made.prefix, made.regions = prefix, []
-        return made
-
-    def called_once(self) -> Iterator[ast.FunctionDef]:
-        """Functions that the top level calls, outside of loops, and nobody else names."""
-        functions = {one.name: one for one in self.tree.body if isinstance(one, ast.FunctionDef)}
-        named: dict[str, int] = {}
-        for one in walk(self.tree):
-            if isinstance(one, ast.Name) and one.id in functions:
-                named[one.id] = named.get(one.id, 0) + 1
-        in_loops = {
-            id(item)
-            for one in inside(self.tree.body, *DEFINITIONS)
-            if isinstance(one, (ast.For, ast.While))
-            for item in walk(one)
-        }
-        for one in inside(self.tree.body, *DEFINITIONS, ast.Lambda):
-            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and id(one) not in in_loops:
-                function = functions.get(one.func.id)
-                if (
-                    function is not None
-                    and named[one.func.id] == 1
-                    and not function.decorator_list
-                    and _is_plain(function)
-                ):
-                    yield function
-
-
-def _is_named(node: ast.AST, names: Collection[str]) -> bool:
-    return isinstance(node, ast.Name) and node.id in names
-
-
-def _reads_as_a_module(node: ast.AST) -> bool:
-    """Whether it comes to the script as a module, whose attributes all its variables are."""
-    if isinstance(node, ast.Import):
-        return any(alias.name == "__main__" for alias in node.names)
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "__main__" or (node.module == "sys" and any(one.name == "modules" for one in node.names))
-    return isinstance(node, ast.Attribute) and node.attr == "modules" and _is_named(node.value, ("sys",))
-
-
-def _runs_a_text(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    runs = name == "run" and isinstance(function, ast.Attribute) and _is_named(function.value, _RUN_A_TEXT)
-    return runs or (name in _OF_TEXTS and any(_is_text(item) for one in _given(node) for item in walk(one)))
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(one.value for one in call.keywords)]
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _is_plain(function: ast.FunctionDef) -> bool:
-    items = list(walk(function))
-    return not any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in items)
 
 
 # Statements that run one after the other, and whether they run for certain.
@@ -320,11 +191,20 @@ _Behind = list[tuple[Sequence[ast.stmt], bool]]
 
 
 @dataclass
+class _Made:
+    """What was made so far. `prefix`: of what it is called by."""
+
+    prefix: str
+    regions: list[Region] = field(default_factory=list)
+
+
+@dataclass
 class _Block:
     """A function, or the top level, whose statements are looked through. `own`: variables that are handed in and out;
     `foreign`: those that are others'; `gives_all`: whether others may read whatever is set, at any time."""
 
-    script: _Script
+    script: ScriptText
+    made: _Made
     around: str
     own: set[str]
     foreign: set[str] = field(default_factory=set)
@@ -474,8 +354,8 @@ class _Block:
         place: ast.stmt | ast.expr,
     ) -> ast.expr:
         """The call of a region of those statements, which Python runs as the others."""
-        script = self.script
-        name = f"{script.prefix}{len(script.regions)}__"
+        regions = self.made.regions
+        name = f"{self.made.prefix}{len(regions)}__"
         arguments = ast.arguments([], [ast.arg(one) for one in reads], None, [], [], None, [])
         node, other = (
             ast.fix_missing_locations(ast.copy_location(ast.FunctionDef(called, arguments, one, [], None), place))
@@ -483,7 +363,7 @@ class _Block:
         )
         if self.gives_all:
             other.lineno = 1  # the code of a cell begins there, which IPython shows lines by
-        script.regions.append(Region(name, node, other, self.around))
+        regions.append(Region(name, node, other, self.around))
         call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(one, ast.Load()) for one in reads], [])
         return ast.fix_missing_locations(ast.copy_location(call, place))
 
@@ -505,7 +385,7 @@ class _Block:
             if isinstance(one, ast.Attribute)
             and isinstance(one.ctx, ast.Load)
             and id(one) not in called
-            and _is_named(one.value, self.script.classes)
+            and is_named(one.value, self.script.classes)
         }
         return all(id(one) in holders or self._is_allowed(one) for one in items)
 
@@ -536,12 +416,6 @@ class _Block:
         while isinstance(root, ast.Attribute):
             root = root.value
         return function.attr in _METHODS or (isinstance(root, ast.Name) and root.id in script.modules)
-
-
-def _written(loop: ast.AST) -> set[str]:
-    """Names of what has items written."""
-    items = (one.value for one in walk(loop) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store))
-    return {one.id for one in items if isinstance(one, ast.Name)}
 
 
 def _unset_in(node: ast.AST) -> set[str]:
