@@ -121,6 +121,7 @@ class Dispatcher:
     python_calls: int
     python_ns: int
     next_look_ns: int
+    is_new: bool
     is_hot: bool
     is_given_up: bool
     _stays_here: bool

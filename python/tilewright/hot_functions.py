@@ -64,6 +64,7 @@ class HotFunction(JitFunction):
         super().__init__(function, background=True)
         self._in_python: Callable[..., Any] = function  # what Python runs
         self._in_parts = in_parts
+        self.is_new = True
         self.missed_calls = self.missed_ns = 0  # since it is hot: traced, compared, or made by NumPy
         self._followed_ns = 0
         self._leave, self._depth = leave, 0
@@ -129,9 +130,15 @@ class HotFunction(JitFunction):
         finally:
             _here.functions.pop()
 
-    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _begin(self) -> None:
         if not self._is_looked_up:
             self._look_up()
+
+    def _raised(self, error: BaseException) -> None:
+        """By a call that was measured."""
+        _leave_out_ours(error)
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.is_hot or self.is_given_up or self._stays_here:
             try:
                 return self._miss_known(args, kwargs)
@@ -140,11 +147,7 @@ class HotFunction(JitFunction):
                 raise
         if self.is_in_call():  # recursion; no cell of ours may hold it
             return self._inside_of_itself(args, kwargs)
-        try:  # the first one; others do not come here
-            return self.measured_call(args, kwargs)
-        except BaseException as error:
-            _leave_out_ours(error)
-            raise
+        return self.measured_call(args, kwargs)  # where a plan that was there before is gone
 
     def _look(self, args: tuple[Any, ...] | None, kwargs: dict[str, Any]) -> None:
         """At calls that were measured. `args`: of the last one; None where that raised something."""

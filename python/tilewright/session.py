@@ -87,12 +87,12 @@ class Session(HotObserver):
             self.look(names)
         for name, module in list(self._modules.items()):
             if sys.modules.get(name) is module:
-                self.look_through_module(module)
+                self.look_through_module(module, has_just_run=False)
 
-    def look_through_module(self, module: types.ModuleType) -> None:
+    def look_through_module(self, module: types.ModuleType, *, has_just_run: bool = True) -> None:
         if self.users.has_module(module) and module.__name__ != "__main__":
             self._modules[module.__name__] = module
-        super().look_through_module(module)
+        super().look_through_module(module, has_just_run=has_just_run)
 
     @contextmanager
     def recording(self, replace: Replace, names: dict[str, Any]) -> Iterator[_Recording]:

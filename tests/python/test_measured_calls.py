@@ -23,6 +23,9 @@ class Measured(Dispatcher):
     def _look(self, args, kwargs):
         self.looks.append((args, kwargs))
 
+    def _raised(self, error):
+        self.errors = [*getattr(self, "errors", []), error]
+
     def _miss(self, args, kwargs):
         self.missed.append((args, kwargs))
         return "missed"
@@ -57,6 +60,37 @@ def test_what_a_call_raises_is_raised_and_the_look_is_told():
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         f()
     assert f.python_calls == 2
+    assert [type(one) for one in f.errors] == [ZeroDivisionError, TypeError] and f.errors[0].__traceback__ is not None
+
+
+def test_what_is_told_of_an_error_may_change_its_traceback():
+    class Cuts(Measured):
+        def _raised(self, error):
+            error.__traceback__ = error.__traceback__.tb_next
+
+    f = Cuts(lambda items: items[0])
+    with pytest.raises(IndexError) as error:
+        f([])
+    assert [one.name for one in error.traceback] == ["test_what_is_told_of_an_error_may_change_its_traceback"]
+
+
+def test_a_begin_comes_before_the_first_call():
+    class Begins(Measured):
+        def _begin(self):
+            self.begun = [*getattr(self, "begun", []), self.python_calls]
+
+    f = Begins(lambda x: x)
+    f.is_new = True
+    assert (f(1), f(2), f.begun, f.is_new) == (1, 2, [0], False)
+
+
+def test_ctrl_c_in_a_look_is_raised_whatever_the_call_has_raised():
+    class Interrupted(Measured):
+        def _look(self, args, kwargs):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Interrupted(lambda x: 1 / x, every=1)(0)
 
 
 def test_what_a_look_raises_is_raised_unless_the_call_has():

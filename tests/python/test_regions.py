@@ -116,6 +116,7 @@ def test_a_variable_of_the_module_that_a_region_would_set_for_itself_stays_outsi
 
 
 LEFT = {
+    "try": "for i in range(3):\n    try:\n        x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    except ValueError: pass",
     "numbers alone": "s = 1.0\nfor i in range(3):\n    s = s * 2 + i - s / 4 + 7 * s\n    print(s)",
     "what is perhaps not set": "for i in range(3):\n    if i: w = x[1:]\n    print(i)\n    x = np.sin(w) + w[1:] * 2 + 1 - 3",
     "all names": "for i in range(3):\n    x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    print(globals())",
@@ -158,10 +159,6 @@ EXPRESSIONS = {
         "    l.append(R0__(i))",
         "(x[1:].max(), np.sqrt(x[1:] * i).sum())",
     ),
-    "for i in range(3):\n    try:\n        x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    except ValueError: pass": (
-        "        x = R0__(x)",
-        "np.sin(x)[1:] + x[1:] * 2 + 1 - 3",
-    ),
     "t = 1\nfor i in range(9):\n    if i == 3: del t\n    print(i)\n    if i > 2: t = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\nprint(t)": (
         "        t = R0__()",
         "np.sin(x)[1:] + x[1:] * 2 + 1 - 3",
@@ -169,6 +166,15 @@ EXPRESSIONS = {
     "for i in range(3):\n    x.flags.writeable = x[1:].sum() + x[:1].sum() * 2 + 1 > 3": (
         "    x.flags.writeable = R0__()",
         "x[1:].sum() + x[:1].sum() * 2 + 1 > 3",
+    ),
+    # A generator that goes on reads its variables later.
+    "l, y = [], 0\nfor i in range(3):\n    y = i\n    l.append((np.sqrt(x[1:] * i + 1).sum(), (y for _ in range(1))))": (
+        "    l.append((R0__(i), (y for _ in range(1))))",
+        "np.sqrt(x[1:] * i + 1).sum()",
+    ),
+    "for i in range(3):\n    g = (y + k for k in range(2))\n    y = np.abs(x[1:] - x[:-1]).max() + 2\n    print(*g)": (
+        "    y = R0__()",
+        "np.abs(x[1:] - x[:-1]).max() + 2",
     ),
     # What a generator reads meanwhile, and annotations that a module keeps.
     "def g():\n    while True: yield s\ns, it = 1.0, g()\nfor v, k in zip(it, range(9)):\n    s = s * 0.5 + x[1:].sum() + v * x[:-1].max()\n    print(k)": (

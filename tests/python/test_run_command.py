@@ -288,3 +288,66 @@ def test_functions_of_a_package_that_is_run_are_seen_where_its_modules_import_th
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "HotFunction HotFunction\n"), done.stderr
+
+
+HELD = """
+import pickle, traceback, warnings
+import numpy as np
+import held
+
+def old(a):
+    warnings.warn("old", UserWarning, stacklevel=2)
+    return a + 1
+
+def late(x, k):
+    class C:
+        v = k
+    g = dict(a=(y + i for i in range(2)))
+    y = np.abs(x[1:] - x[:-1]).max() + 2 + np.sqrt(x[1:]).max() // 1
+    return list(g["a"])
+
+def fails(x):
+    for k in range(3):
+        print(np.sqrt(x[1:] + k).sum() * 2 + [1, 2][k] + 1)
+
+warnings.simplefilter("always")
+old(1)
+print(len(pickle.dumps(held.WORKERS)), held.WORKERS[0] is held.work, len(pickle.dumps(held.alone)))
+x = np.arange(1000.0)
+gens = []
+for k in range(3):
+    y = k
+    gens.append((np.sqrt(x[1:] + k).sum() * 2, (y for _ in range(1))))
+print([list(g) for _, g in gens])
+for k in range(1200):
+    last = late(x + 1, k)
+print(last)
+try:
+    fails(x)
+except IndexError:
+    print(traceback.format_exc().replace("^", "").replace("~", ""))
+"""
+
+
+def test_what_looks_at_functions_lines_and_late_variables_sees_what_python_shows(tmp_path):
+    (tmp_path / "s.py").write_text(HELD)
+    (tmp_path / "held.py").write_text(
+        "import numpy as np\ndef work(x):\n    return np.sqrt(x[1:] + x[:-1]).sum() + 1\nWORKERS = [work]\ndef alone(x):\n    return x + 1\n"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    plain, *ours = [
+        subprocess.run(
+            [sys.executable, *command, str(tmp_path / "s.py")],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        for command in ([], ["-m", "tilewright", "run"], ["-m", "tilewright", "run"])
+    ]
+    assert plain.returncode == 0, plain.stderr
+    for run in ours:
+        assert run.stdout == plain.stdout, run.stderr
+        assert run.stderr.splitlines()[:2] == plain.stderr.splitlines()[:2]

@@ -46,6 +46,7 @@ struct DispatcherObject {
     MeasuredCalls in_python;
     char copy_layouts, copies_to_device, takes_out, is_timed;
     char is_hot, is_given_up, stays_here; ///< calls are measured while it is none of these
+    char is_new;                          ///< `_begin` comes before its first call
 };
 
 Plans& plans_of(PyObject* self) {
@@ -186,15 +187,25 @@ PyObject* answer_measured(PyObject* self, const RawCall& call, std::size_t bits)
     bool is_due = false;
     Ref result(
         measured_call(self, run.get(), call, bits, reinterpret_cast<DispatcherObject*>(self)->in_python, is_due));
-    if (!is_due) return result.release();
-    static PyObject* const look = PyUnicode_InternFromString("_look");
+    if (result && !is_due) return result.release();
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
+    if (!result) {
+        PyErr_Fetch(&type, &value, &traceback);
+        PyErr_NormalizeException(&type, &value, &traceback);
+        if (traceback) PyException_SetTraceback(value, traceback);
+        static PyObject* const raised = PyUnicode_InternFromString("_raised");
+        if (!Ref(PyObject_CallMethodObjArgs(self, raised, value, nullptr))) PyErr_Clear();
+        Py_XDECREF(std::exchange(traceback, PyException_GetTraceback(value)));
+        if (!is_due) return PyErr_Restore(type, value, traceback), nullptr;
+    }
+    static PyObject* const look = PyUnicode_InternFromString("_look");
     const Ref args = result ? positional_of(call) : Ref(Py_NewRef(Py_None)),
               keywords = args ? keywords_of(call) : Ref();
     const Ref looked(keywords ? PyObject_CallMethodObjArgs(self, look, args.get(), keywords.get(), nullptr) : nullptr);
     if (result) return looked ? result.release() : nullptr;
-    PyErr_Restore(type, value, traceback);
+    const Ref error(type), what(value), where(traceback);
+    if (looked || PyErr_ExceptionMatches(PyExc_Exception)) // not Ctrl-C meanwhile
+        PyErr_Restore(Py_XNewRef(error.get()), Py_XNewRef(what.get()), Py_XNewRef(where.get()));
     return nullptr;
 }
 
@@ -211,6 +222,11 @@ PyObject* answer(PyObject* self, PyObject* const* items, std::size_t bits, PyObj
     const StayedCalls& stayed = object->plans->stayed;
     if (const Ref run = stayed.empty() ? Ref() : stayed.find(call); run && !device_context())
         return call_likewise(run.get(), call, bits);
+    if (object->is_new) {
+        object->is_new = 0;
+        static PyObject* const begin = PyUnicode_InternFromString("_begin");
+        if (!Ref(PyObject_CallMethodObjArgs(self, begin, nullptr))) return nullptr;
+    }
     if (is_measured(self)) return ++object->misses, answer_measured(self, call, bits);
     bool unchecked = false;
     PyObject* result = serve(self, call, unchecked);
@@ -500,7 +516,9 @@ PyObject* make_dispatcher_type() {
          "up "
          "or\nleft to Python: but for those inside of one another. _look(args, kwargs) is called behind one in "
          "`every`, "
-         "and once they\nhave taken next_look_ns; with None for args where the call raised something."},
+         "and once they\nhave taken next_look_ns; with None for args where the call raised something. _raised(error) "
+         "is called first "
+         "then."},
         {"measured_call", measured_call_of, METH_VARARGS,
          "measured_call($self, args, kwargs, /)\n--\n\nA call of that kind."},
         {"is_in_call", is_in_call, METH_NOARGS,
@@ -528,6 +546,7 @@ PyObject* make_dispatcher_type() {
         {"python_ns", T_LONGLONG, offsetof(DispatcherObject, in_python.ns), 0, "Nanoseconds that those took."},
         {"next_look_ns", T_LONGLONG, offsetof(DispatcherObject, in_python.next_look_ns), 0,
          "How many of them call for a look."},
+        {"is_new", T_BOOL, offsetof(DispatcherObject, is_new), 0, "Whether _begin() comes before the first call."},
         {"is_hot", T_BOOL, offsetof(DispatcherObject, is_hot), 0, "Whether calls are followed, and compiled."},
         {"is_given_up", T_BOOL, offsetof(DispatcherObject, is_given_up), 0, "Whether all calls are Python's."},
         {"_stays_here", T_BOOL, offsetof(DispatcherObject, stays_here), 0,

@@ -124,16 +124,19 @@ class Observer:
             and self._users.has_file(value.__code__.co_filename)
         )
 
-    def look_through_module(self, module: types.ModuleType) -> None:
-        """Replace the functions that a module of the user's defines, and those of its classes."""
+    def look_through_module(self, module: types.ModuleType, *, has_just_run: bool = True) -> None:
+        """Replace the functions that a module of the user's defines, and those of its classes. `has_just_run`: no other module
+        has imported any of them."""
         if not self._users.has_module(module):
             return
         names = vars(module)
-        for name, member in list(names.items()):
+        for name in list(names):
+            member = names[name]
             if getattr(member, "__module__", None) != module.__name__:
                 continue
             if isinstance(member, types.FunctionType):
-                names[name] = self.observed(name, member, names)
+                if not has_just_run or sys.getrefcount(member) <= _OF_A_NAME:
+                    names[name] = self.observed(name, member, names)
             elif isinstance(member, type):
                 self._look_through_class(member)
 
@@ -142,7 +145,7 @@ class Observer:
         top = package.partition(".")[0]
         modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == top]
         for module in modules:
-            self.look_through_module(module)
+            self.look_through_module(module, has_just_run=False)
         replaced = {id(original): replacement for _, original, replacement in self._places}
         for module in modules:
             for name, value in list(vars(module).items()):
@@ -167,6 +170,11 @@ class Observer:
             placed = type(member)(replacement) if inner is not member else replacement
             if _put(cls, name, placed):
                 self._places.append((cls, member, vars(cls)[name]))
+
+
+# References to a function that its module holds by one name alone: the module's, a variable's and an argument's. What a list, a
+# default or a registry of the module's holds besides is known by its identity there: to pickle, for one.
+_OF_A_NAME = 3
 
 
 def _is_held(replacement: Any, known: list[Any], of_calls: tuple[type, ...]) -> bool:

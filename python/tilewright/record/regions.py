@@ -244,10 +244,6 @@ class _Block:
         elif isinstance(node, ast.With) and all(self._lets_errors_pass(one.context_expr) for one in node.items):
             named = {name for one in node.items if one.optional_vars for name in stores([ast.Expr(one.optional_vars)])}
             node.body = self.visited(node.body, known | named, behind, in_loop)
-        elif in_loop and isinstance(node, (ast.Try, ast.With)):  # whatever is set there may be read behind an error
-            for one in list(inside([node], *DEFINITIONS)):
-                if isinstance(one, ast.stmt) and one is not node:
-                    self._take_expressions(one, at_each_turn)
 
     def _as_region(self, run: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool) -> list[ast.stmt]:
         before, set_there = {*known}, set[str]()
@@ -387,7 +383,9 @@ class _Block:
             and id(one) not in called
             and is_named(one.value, self.script.classes)
         }
-        return all(id(one) in holders or self._is_allowed(one) for one in items)
+        # A generator that goes on elsewhere reads variables when it is asked, not when it is made.
+        lasting = {id(one) for one in self.script.lasting_generators(items)}
+        return all(id(one) in holders or (id(one) not in lasting and self._is_allowed(one)) for one in items)
 
     def _is_allowed(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Expr):

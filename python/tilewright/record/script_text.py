@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from ..interpret.outlined import loads, stores
 from ..interpret.source import DEFINITIONS, inside, walk
@@ -24,6 +24,8 @@ _OF_ALL_NAMES = frozenset(["globals", "locals", "vars", "dir", "eval", "exec"])
 _OF_TEXTS = frozenset(["timeit", "repeat", "Timer", "runctx"])
 _OF_FORMULAS = frozenset(["evaluate", "re_evaluate", "eval", "query"])
 _RUN_A_TEXT = frozenset(["cProfile", "profile"])
+# Whoever asks a generator for all that it has, or for what it needs, and keeps nothing of it.
+_EXHAUSTING = frozenset(["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"])
 
 
 class ScriptText:
@@ -62,7 +64,7 @@ class ScriptText:
         # What functions read from outside of them, at any time.
         self.read_by_functions = {
             name for one in nodes if isinstance(one, (*DEFINITIONS, ast.Lambda)) for name in loads(one)
-        }
+        } | {name for one in self.lasting_generators(nodes) for name in loads(one)}
         self.set_by_functions = {
             name for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
         }
@@ -72,6 +74,18 @@ class ScriptText:
         # module.
         loops = [one for one in inside(tree.body, *DEFINITIONS, ast.Lambda) if isinstance(one, (ast.For, ast.While))]
         self.of_loops = {name for one in loops for name in (*stores([one]), *_written(one))}
+
+    def lasting_generators(self, nodes: Sequence[ast.AST]) -> list[ast.GeneratorExp]:
+        """Those that may go on when the expression that they stand in is over."""
+        over = {
+            id(one.args[0])
+            for one in nodes
+            if isinstance(one, ast.Call)
+            and one.args
+            and is_named(one.func, _EXHAUSTING)
+            and not is_named(one.func, self.defined)
+        }
+        return [one for one in nodes if isinstance(one, ast.GeneratorExp) and id(one) not in over]
 
     def called_once(self) -> Iterator[ast.FunctionDef]:
         """Functions that the top level calls, outside of loops, and nobody else names."""
