@@ -131,6 +131,8 @@ class HotFunction(JitFunction):
             _here.functions.pop()
 
     def _begin(self) -> None:
+        """Before the first call."""
+        self.measure(self._in_python, _LOOKED)
         if not self._is_looked_up:
             self._look_up()
 
@@ -147,7 +149,7 @@ class HotFunction(JitFunction):
                 raise
         if self.is_in_call():  # recursion; no cell of ours may hold it
             return self._inside_of_itself(args, kwargs)
-        return self.measured_call(args, kwargs)  # where a plan that was there before is gone
+        return self.measured_call(args, kwargs)  # it was hot when the call began
 
     def _look(self, args: tuple[Any, ...] | None, kwargs: dict[str, Any]) -> None:
         """At calls that were measured. `args`: of the last one; None where that raised something."""
@@ -192,7 +194,6 @@ class HotFunction(JitFunction):
         """What an earlier process has followed takes no time before it is compiled code's; what it was refused runs in parts from
         here on, and what it gave up is left to Python."""
         self._is_looked_up = True
-        self.measure(self._in_python, _LOOKED)
         if not self.keeps_traces:
             return
         known = self._known_traces(None)
@@ -232,7 +233,7 @@ class HotFunction(JitFunction):
     def _run_by(self, function: Callable[..., Any]) -> None:
         """What makes the calls that are Python's, from now on."""
         self._in_python, self._in_parts = function, None
-        if self._is_looked_up:
+        if not self.is_new:
             self.measure(function, _LOOKED)
 
     def _take_parts(self) -> None:
