@@ -282,17 +282,23 @@ class HotFunction(JitFunction):
 
     def _is_served(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether it is known how to serve such a call, or found out now; another process finds it out where it can."""
-        if any(one.is_being_built for one in self._specializations):
-            return False
+        is_building = any(one.is_being_built for one in self._specializations)
         if self._is_followed_here:
-            return True
+            return not is_building
         if self._asked_ns > _ASKING * self._all_unknown_ns + _FIRST_ASKING_NS:
             return False
         began_ns = time.perf_counter_ns()
-        is_served = self._is_known(args, kwargs)
+        is_served = self._has_code(args, kwargs) if is_building else self._is_known(args, kwargs)
         if not is_served:
             self._asked_ns += time.perf_counter_ns() - began_ns
         return is_served
+
+    def _has_code(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether such a call has no need of what is being built for others: a first call may have been the only one of its kind."""
+        found = self._found(args, kwargs)
+        if found is not None:
+            return not found[0].is_being_built
+        return self._kept_trace(None, args, kwargs) is not None
 
     def _is_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if self._is_answered(args, kwargs):  # also while a copy follows another kind of call

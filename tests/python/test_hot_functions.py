@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -186,3 +187,17 @@ def test_what_the_values_of_a_call_decide_is_kept_of_no_function(monkeypatch):
     for error.depends_on_values in (True, False):
         assert hot._followed_there((1.0,), {})["refused"]
     assert len(kept) == 1
+
+
+@pytest.mark.parametrize(
+    ("found", "kept", "served"), [(False, None, True), (True, None, False), (None, object(), True), (None, None, False)]
+)
+def test_calls_of_other_kinds_do_not_wait_for_a_build(monkeypatch, found, kept, served):
+    """The first call may have been the only one of its kind: all others have their code."""
+    hot = HotFunction(half, lambda _: True)
+    hot.is_hot = True
+    building, built = SimpleNamespace(is_being_built=True), SimpleNamespace(is_being_built=False)
+    hot._specializations = [building, built]
+    monkeypatch.setattr(hot, "_found", lambda *_: None if found is None else (building if found else built, None))
+    monkeypatch.setattr(hot, "_kept_trace", lambda *_: kept)
+    assert hot._is_served((1.0,), {}) is served
