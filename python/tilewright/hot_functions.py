@@ -62,14 +62,14 @@ class HotFunction(JitFunction):
         in_parts: Callable[[types.FunctionType], types.FunctionType | None] | None = None,
     ) -> None:
         super().__init__(function, background=True)
-        self._in_python: Callable[..., Any] = function  # what Python runs
+        self._in_python: Callable[..., Any]  # what Python runs
+        self._run_by(function)
         self._in_parts = in_parts
         self.is_new = True
         self.missed_calls = self.missed_ns = 0  # since it is hot: traced, compared, or made by NumPy
         self._followed_ns = 0
         self._leave, self._depth = leave, 0
         self._earlier_ns = 0.0  # that a call took in another process
-        self._is_looked_up = False  # what other processes know of it
         self._apart: FollowedApart | None = None
         self._key_apart: tuple[Any, ...] = ()  # of the call that it follows
         self._begun_apart = 0
@@ -111,7 +111,7 @@ class HotFunction(JitFunction):
     def retire(self) -> None:
         """Nobody wants it compiled any longer: whoever still holds it calls Python's function."""
         self.is_given_up = self._stays_here = True
-        self._is_looked_up = True
+        self.is_new = False
         self._run_by(self.__wrapped__)
         self.is_hot = self.is_timed = False
         with self._lock:
@@ -129,12 +129,6 @@ class HotFunction(JitFunction):
             return super()._in_turn(*call)
         finally:
             _here.functions.pop()
-
-    def _begin(self) -> None:
-        """Before the first call."""
-        self.measure(self._in_python, _LOOKED)
-        if not self._is_looked_up:
-            self._look_up()
 
     def _raised(self, error: BaseException) -> None:
         """By a call that was measured."""
@@ -190,10 +184,9 @@ class HotFunction(JitFunction):
                     self._leave_to_python()
                 self.is_timed = self.may_be_compiled(began_ns)  # else the functions that it calls are
 
-    def _look_up(self) -> None:
-        """What an earlier process has followed takes no time before it is compiled code's; what it was refused runs in parts from
+    def _begin(self) -> None:
+        """Before the first call: what an earlier process has followed takes no time before it is compiled code's; what it was refused runs in parts from
         here on, and what it gave up is left to Python."""
-        self._is_looked_up = True
         if not self.keeps_traces:
             return
         known = self._known_traces(None)
@@ -233,8 +226,7 @@ class HotFunction(JitFunction):
     def _run_by(self, function: Callable[..., Any]) -> None:
         """What makes the calls that are Python's, from now on."""
         self._in_python, self._in_parts = function, None
-        if not self.is_new:
-            self.measure(function, _LOOKED)
+        self.measure(function, _LOOKED)
 
     def _take_parts(self) -> None:
         """It is refused as a whole: what can be compiled of it is."""

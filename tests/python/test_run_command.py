@@ -152,16 +152,19 @@ sys.exit(int(sys.stdin.readline()))
 """
 
 
+def ran(folder, *arguments, timeout=300, **more):
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=timeout, check=False, **more
+    )
+
+
 def test_a_script_whose_functions_are_compiled_says_and_does_what_it_did(tmp_path):
     (tmp_path / "s.py").write_text(LOOPS)
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     plain, *ours = [
-        subprocess.run(
-            [sys.executable, *command, "s.py"], cwd=tmp_path, env=environment, input="5\n", capture_output=True, text=True,
-            timeout=300, check=False,
-        )
+        ran(tmp_path, *command, "s.py", env=environment, input="5\n")
         for command in ([], ["-m", "tilewright", "run"], ["-m", "tilewright", "run"])
-    ]  # fmt: skip
+    ]
     assert plain.returncode == 5, plain.stderr
     for run in ours:
         assert run.stdout == plain.stdout
@@ -172,10 +175,7 @@ def test_a_script_whose_functions_are_compiled_says_and_does_what_it_did(tmp_pat
 
 def run_as_command(folder, text, *options):
     (folder / "s.py").write_text(text)
-    return subprocess.run(
-        [sys.executable, "-m", "tilewright", "run", *options, "s.py"], cwd=folder,
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return ran(folder, "-m", "tilewright", "run", *options, "s.py", timeout=120)
 
 
 def test_a_process_that_the_script_forks_tells_nothing_at_its_end(tmp_path):
@@ -225,18 +225,7 @@ main()
 def test_tracebacks_have_the_lines_of_the_script_alone(tmp_path):
     (tmp_path / "s.py").write_text(FAILS)
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    plain, ours = [
-        subprocess.run(
-            [sys.executable, *command, "s.py"],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        for command in ([], ["-m", "tilewright", "run"])
-    ]
+    plain, ours = [ran(tmp_path, *command, "s.py", env=environment) for command in ([], ["-m", "tilewright", "run"])]
     assert plain.returncode == 1 and ours.stderr.startswith(plain.stderr.replace('"s.py"', f'"{tmp_path}/s.py"')), (
         ours.stderr
     )
@@ -279,14 +268,7 @@ def test_functions_of_a_package_that_is_run_are_seen_where_its_modules_import_th
     (package / "__main__.py").write_text(
         "import numpy as np\nfrom . import Model, slow\nprint(type(slow).__name__, type(Model.run).__name__)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "tilewright", "run", "-m", "pkg"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = ran(tmp_path, "-m", "tilewright", "run", "-m", "pkg", timeout=120)
     assert (done.returncode, done.stdout) == (0, "HotFunction HotFunction\n"), done.stderr
 
 
@@ -336,15 +318,7 @@ def test_what_looks_at_functions_lines_and_late_variables_sees_what_python_shows
     )
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     plain, *ours = [
-        subprocess.run(
-            [sys.executable, *command, str(tmp_path / "s.py")],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        ran(tmp_path, *command, str(tmp_path / "s.py"), env=environment)
         for command in ([], ["-m", "tilewright", "run"], ["-m", "tilewright", "run"])
     ]
     assert plain.returncode == 0, plain.stderr

@@ -275,24 +275,23 @@ class _Block:
             if not several or not isinstance(several[0], (ast.expr, ast.keyword, ast.withitem)):
                 continue
             for k, one in enumerate(several):
-                if isinstance(one, _TAKEN) and self._is_region(one, known):
-                    several[k] = self._call_of(one)
+                call = self._as_call(one, known) if isinstance(one, _TAKEN) else None
+                if call is not None:
+                    several[k] = call
                 elif isinstance(one, ast.AST):
                     self._take_expressions(one, known)
             if not isinstance(value, list):
                 setattr(node, name, several[0])
 
-    def _is_region(self, node: ast.expr, known: set[str]) -> bool:
+    def _as_call(self, node: ast.expr, known: set[str]) -> ast.expr | None:
+        """None of an expression that is no region."""
         alone = [ast.Expr(node)]
-        return (
-            isinstance(getattr(node, "ctx", None), (ast.Load, types.NoneType))
-            and self._are_allowed(list(walk(node)))
-            and _is_of_arrays(alone)
-            and read_first(alone, set()) & self.own <= known
-        )
-
-    def _call_of(self, node: ast.expr) -> ast.expr:
-        reads = sorted(read_first([ast.Expr(node)], set()) & self.own)
+        is_read = isinstance(getattr(node, "ctx", None), (ast.Load, types.NoneType))
+        if not (is_read and self._are_allowed(walk(node)) and _is_of_arrays(alone)):
+            return None
+        reads = sorted(read_first(alone, set()) & self.own)
+        if not known.issuperset(reads):
+            return None
         given = ast.copy_location(ast.Return(node), node)
         return self._made(
             expression_name(node.lineno, node.col_offset + 1), reads, [given], [copy.deepcopy(given)], node
@@ -370,7 +369,7 @@ class _Block:
             return False  # generators and operators of the script's classes may read them meanwhile, or set them
         if isinstance(node, ast.AnnAssign) and self.around == "<module>":
             return False  # a module keeps its annotations
-        return _is_within_loops(node) and self._are_allowed(list(walk(node)))
+        return _is_within_loops(node) and self._are_allowed(walk(node))
 
     def _are_allowed(self, items: Sequence[ast.AST]) -> bool:
         called = {id(one.func) for one in items if isinstance(one, ast.Call)}

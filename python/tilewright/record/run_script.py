@@ -32,7 +32,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
 
     recorder.users = Users(folder_of(script))
     observer = Observer(recorder.users, recorder.wrap)
-    with _stdout_to_stderr(), observer.importing():  # packages of `-m` are imported
+    with _stdout_to_stderr():  # packages of `-m` are imported
         try:
             loaded = load(script, names, observer.observed, takes_regions=recorder.takes_regions)
         except PackageRaised as error:
@@ -54,7 +54,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
         observer.importing(),
         _recorded_regions(loaded.regions, names, loaded.file, recorder),
     ):
-        if loaded.package:  # who has asked whether there is such a module has imported it
+        if loaded.package:  # `-m` has imported it to find the module
             observer.look_through_package(loaded.package)
         before, recording.recorder = recording.recorder, recorder
         start = time.perf_counter_ns()
