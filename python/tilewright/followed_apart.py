@@ -33,7 +33,8 @@ _LOOK_NS = 10_000_000  # from one look at a copy to the next
 _LONGEST_TURN_S = 600
 # A copy that has its turn runs where a processor is idle. Where none is for so long, it has had less than that share of one.
 _STARVED_S, _LEAST_SHARE = 20.0, 0.1
-_OF_NOTEBOOKS = frozenset(["IPython", "ipykernel"])
+_EXPECT_FORKS = frozenset(["IPython", "ipykernel", "rich"])
+_ITS_TURN = b"turn\n"  # what a copy says behind its number, before what it has found
 _goes_on: list[FollowedApart] = []
 
 
@@ -60,9 +61,10 @@ class FollowedApart:
         if not child:
             try:
                 _become_nobody(write, is_idle)
+                os.write(write, f"{os.getpid()}\n".encode())
                 with suppress(OSError):  # of a folder that cannot be used: what is kept there says that of itself
                     _wait_for_turn()
-                os.write(write, f"{os.getpid()}\n".encode())
+                os.write(write, _ITS_TURN)
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 signal.alarm(_LONGEST_TURN_S)
                 text = json.dumps(work()).encode()
@@ -89,8 +91,8 @@ class FollowedApart:
         with suppress(BlockingIOError):
             while self.said is None:
                 part = os.read(self._pipe, 1 << 16)
-                self._turn_ns = self._turn_ns or now_ns
                 self._text += part
+                self._turn_ns = self._turn_ns or (now_ns if _ITS_TURN in self._text else 0)
                 if not part:
                     self._end()
         return self.said is not None
@@ -100,18 +102,34 @@ class FollowedApart:
         took_s = (time.perf_counter_ns() - self._turn_ns) / 1e9
         if not (self.is_idle and self._turn_ns and self.said is None and self.is_ours()) or took_s < _STARVED_S:
             return False
-        process = int(self._text.partition(b"\n")[0])
-        with suppress(OSError), open(f"/proc/{process}/stat", "rb") as file:
+        with suppress(OSError), open(f"/proc/{self._process}/stat", "rb") as file:
             user, system = file.read().rpartition(b")")[2].split()[11:13]  # ticks, as in proc(5)
             if (int(user) + int(system)) / os.sysconf("SC_CLK_TCK") > _LEAST_SHARE * took_s:
                 return False
-            os.kill(process, signal.SIGKILL)
+        self.stop()
         return True
+
+    @property
+    def _process(self) -> int:
+        return int(self._text.partition(b"\n")[0] or 0)
+
+    def hurry(self) -> None:
+        """Somebody waits for it: it need not be behind all others, where the system allows that."""
+        if self.is_idle and self._process and self.is_ours():
+            self.is_idle = False
+            with suppress(OSError, AttributeError):
+                os.sched_setscheduler(self._process, os.SCHED_OTHER, os.sched_param(0))
+
+    def stop(self) -> None:
+        """Nobody waits for it any longer."""
+        if self._process and self.said is None and self.is_ours():
+            with suppress(OSError):
+                os.kill(self._process, signal.SIGKILL)
 
     def _end(self) -> None:
         self.said = {}
         with suppress(ValueError):
-            self.said = json.loads(self._text.partition(b"\n")[2])
+            self.said = json.loads(self._text.partition(_ITS_TURN)[2])
         os.close(self._pipe)
         _goes_on.remove(self)
 
@@ -128,16 +146,21 @@ def _unwarned() -> Iterator[None]:
         del filters[0]
 
 
-def _is_of_notebooks(thread: threading.Thread) -> bool:
-    """Whether it is one of IPython's or its kernel's, which wait for messages and write what was typed to disk: those expect forks."""
+def _expects_forks(thread: threading.Thread) -> bool:
+    """Whether it is one of IPython's or its kernel's, which wait for messages and write what was typed to disk, or shows a progress."""
     works_for = getattr(getattr(thread, "_target", None), "__self__", None)
-    return any(type(one).__module__.partition(".")[0] in _OF_NOTEBOOKS for one in (thread, works_for))
+    return any(type(one).__module__.partition(".")[0] in _EXPECT_FORKS for one in (thread, works_for))
 
 
 def _is_alone() -> bool:
     return threading.active_count() == 1 or all(
-        map(_is_of_notebooks, set(threading.enumerate()) - {threading.current_thread()})
+        map(_expects_forks, set(threading.enumerate()) - {threading.current_thread()})
     )
+
+
+def that_go_on() -> list[FollowedApart]:
+    """Copies of this process that are not over."""
+    return [one for one in [*_goes_on] if one.is_ours() and not one.is_over()]
 
 
 def is_possible() -> bool:

@@ -277,13 +277,18 @@ class HotFunction(JitFunction):
         is_building = any(one.is_being_built for one in self._specializations)
         if self._is_followed_here:
             return not is_building
-        if self._asked_ns > _ASKING * self._all_unknown_ns + _FIRST_ASKING_NS:
+        if not self._may_ask:
             return False
         began_ns = time.perf_counter_ns()
         is_served = self._has_code(args, kwargs) if is_building else self._is_known(args, kwargs)
         if not is_served:
             self._asked_ns += time.perf_counter_ns() - began_ns
         return is_served
+
+    @property
+    def _may_ask(self) -> bool:
+        """Whether it has taken little time so far to find out that nothing is known of calls."""
+        return self._asked_ns <= _ASKING * self._all_unknown_ns + _FIRST_ASKING_NS
 
     def _has_code(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether such a call has no need of what is being built for others: a first call may have been the only one of its kind."""

@@ -26,6 +26,11 @@ _IS_GENERATOR = (
 )  # of code: generators, coroutines and both (inspect.CO_GENERATOR and others; slow to import)
 
 
+def is_generator(function: types.FunctionType) -> bool:
+    """Whether it goes on behind its calls, as coroutines do too."""
+    return bool(function.__code__.co_flags & _IS_GENERATOR)
+
+
 class HotObserver(Observer):
     """Has functions that are compiled once their calls take long stand for the user's. `replace`: what stands for one, which
     may be `hot_of` it."""
@@ -47,7 +52,7 @@ class HotObserver(Observer):
 
     def takes(self, function: types.FunctionType) -> bool:
         """Whether such a function may be array code: there is NumPy, and it ends before its caller goes on."""
-        return "numpy" in sys.modules and not function.__code__.co_flags & _IS_GENERATOR
+        return "numpy" in sys.modules and not is_generator(function)
 
     def is_left_alone(self, function: types.FunctionType, name: str) -> bool:
         return is_left_alone(function, name)

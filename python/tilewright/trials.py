@@ -3,6 +3,7 @@ and by the other in turn."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import Any
 
@@ -20,6 +21,9 @@ _WORTH = 1.02  # compiled code may take that much longer: a call's noise
 _WORTH_OF_STAGES = 0.97
 # Compiled code needs no more of them that takes so much less, or more, than NumPy.
 _CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
+_EXPECTING = (
+    3  # calls of compiled code, the cold one among them, before NumPy's first turn where one is expected to win
+)
 _FIRST_SETTLING = 3  # calls that say nothing before NumPy's first turn
 # Looking that takes so long may take longer than NumPy for all of a call, and what is looked at is called in long functions
 # of many names: NumPy's turns come first, a cold one and a warm one, which tell what there is to gain.
@@ -42,6 +46,7 @@ class Trial:
     was_watched: bool = False  # a call before: NumPy's first one is not cold
     settling: int = 0  # compiled calls that said nothing
     looking_ns: int = 0  # that a compiled call takes at least, to see what functions change that its stages call
+    expected_ns: float = 0.0  # what NumPy took elsewhere, where compiled code was clearly faster; 0 where nobody knows
     is_all_stages: bool = False  # next to all of a compiled call is what Python does between kernels
 
     def add(self, plan_ns: int, says_something: bool) -> None:
@@ -58,6 +63,8 @@ class Trial:
     @property
     def is_numpys_turn(self) -> bool:
         """What is found out in the first compiled calls is found out in calls one after the other."""
+        if self.expected_ns and len(self.plan_ns) < _EXPECTING:
+            return False
         first = _FIRST_TURNS if self.looking_ns > _LONG_LOOKING_NS else self.settling > _FIRST_SETTLING
         return len(self.numpy_ns) < max(len(self.plan_ns), first)
 
@@ -71,7 +78,7 @@ class Trial:
 
     @property
     def is_over(self) -> bool:
-        if self.is_lost_by_looking:
+        if self.is_lost_by_looking or self._is_as_expected:
             return True
         warm = self.plan_ns[1:]
         if not warm or not self.numpy_ns:
@@ -91,6 +98,11 @@ class Trial:
         return is_clear or len(warm) >= _TRIED
 
     @property
+    def _is_as_expected(self) -> bool:
+        """Whether compiled code is found to take clearly less than NumPy took elsewhere."""
+        return not self.numpy_ns and min(self.plan_ns[1:], default=math.inf) < _CLEARLY_FASTER * self.expected_ns
+
+    @property
     def is_short(self) -> bool:
         return min(*self.plan_ns[1:], *self.numpy_ns) < _SHORT_NS
 
@@ -100,6 +112,8 @@ class Trial:
         if self.is_lost_by_looking:
             takes = f"NumPy takes {min(self.numpy_ns) / 1e3:.1f} us"
             return f"{takes}, looking at what its calls change {self.looking_ns / 1e3:.1f} us"
+        if self._is_as_expected:
+            return ""
         compiled_ns, numpy_ns = min(self.plan_ns[1:]), min(self.numpy_ns)
         if compiled_ns <= (_WORTH_OF_STAGES if self.is_all_stages else _WORTH) * numpy_ns:
             return ""

@@ -74,8 +74,9 @@ class TriedCalls(DeviceCalls):
         if trial.begun_anew < _MOST_BEGUN_ANEW:
             # Of calls as they are made now.
             specialization.trial = Trial(
-                begun_anew=trial.begun_anew + 1, is_in_c=trial.is_in_c, looking_ns=trial.looking_ns
-            )
+                begun_anew=trial.begun_anew + 1, is_in_c=trial.is_in_c, looking_ns=trial.looking_ns,
+                expected_ns=trial.expected_ns,
+            )  # fmt: skip
             return True
         self._end_trial(specialization, bound, "")
         return False

@@ -24,7 +24,7 @@ FLOORS: dict[str, str] = {
                 " rounding run_report stage_shares tolerance trace_cache trials work workload",
     "specializations": "debug explain explained_source jitted placement result_table specialization stage_records stored tuning",
     "export": "export",
-    "functions": "bound_method call_keys cells decorator device_calls enabled hot_functions hot_observer numpy_calls patched_run plan_calls prompts serving session specializing tried_calls",
+    "functions": "bound_method call_keys cells decorator device_calls enabled followed_ahead hot_functions hot_observer numpy_calls patched_run plan_calls prompts serving session specializing tried_calls",
     "commands": "__main__ cli",
 }  # fmt: skip
 NOT_YET: tuple[str, ...] = ()

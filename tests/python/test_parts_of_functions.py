@@ -636,3 +636,17 @@ def test_ints_that_python_gives_have_no_limit(function, strict):
         args = np.array([x, 5], complex), np.array([y, 5], complex)
         assert repr(compiled(*args)) == repr(function(*args))
     assert compiled.specializations
+
+
+def test_compiled_code_that_won_elsewhere_is_timed_before_numpy_has_a_turn():
+    times = trial_of([900, 70], [])
+    times.expected_ns = 100e6
+    assert times.is_over and times.why_numpy == ""
+    times = trial_of([900, 90], [])  # the search had other arrays, or nothing beside it
+    times.expected_ns = 100e6
+    assert not times.is_over and not times.is_numpys_turn
+    times.plan_ns.append(95_000_000)
+    assert not times.is_over and times.is_numpys_turn
+    times.numpy_ns.append(40_000_000)
+    times.was_watched = True
+    assert times.is_over and times.why_numpy == "NumPy takes 40000.0 us, compiled code 90000.0 us"

@@ -15,6 +15,7 @@ from ..binding import Bound, bind
 from ..decorator import JitFunction
 from ..errors import Error, TraceError
 from ..failed_traces import raised_while_tracing
+from ..followed_ahead import Ahead
 from ..machine import is_cuda_isa, targets_of
 from ..native import compiler
 from ..own_frames import names_a_part
@@ -39,6 +40,7 @@ class Request:
     target: str = "host"
     covers: bool = False  # functions that take most of the time together, not the one that takes most
     is_for_run: bool = False  # what is found is to serve `autotune run`
+    ahead_s: float = 0.0  # how long what that needs of other calls may be compiled once the script has ended
     wanted: tuple[str, ...] = ()  # functions that are chosen however short they are
 
 
@@ -72,7 +74,10 @@ class Recorded:
 
 
 def prepare(
-    script: Script, request: Request, why_no_module: Callable[[JitFunction, Specialization], str] = lambda f, s: ""
+    script: Script,
+    request: Request,
+    why_no_module: Callable[[JitFunction, Specialization], str] = lambda f, s: "",
+    tell: Callable[[str], None] = lambda text: None,
 ) -> Recorded:
     """Run the script and make specializations of the calls chosen. Raises NothingToTune, ScriptRaised, ScriptStopped."""
     recorder = Recorder(
@@ -82,8 +87,21 @@ def prepare(
         covers=request.covers or names_a_part(request.function or ""),
         takes_regions=request.is_for_run,
     )
-    main = run_script(script, recorder)
+    main = _recorded(script, recorder, request, tell)
     return chosen(recorder, script.name, request, main, why_no_module=why_no_module)
+
+
+def _recorded(script: Script, recorder: Recorder, request: Request, tell: Callable[[str], None]) -> ModuleType:
+    if not request.ahead_s:
+        return run_script(script, recorder)
+    ahead = Ahead()
+    ahead.serve(recorder)
+    try:
+        main = run_script(script, recorder)
+    finally:
+        ahead.end()
+    ahead.wait(request.ahead_s, tell)
+    return main
 
 
 def chosen(

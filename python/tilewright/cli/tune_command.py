@@ -224,10 +224,13 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
         progress.say(f"running {script.name}")
         if options.request.function is None and options.writes_module:
             options.request.wanted = tuple(functions_in(options.out))
+        if options.request.covers and options.serves_run and not options.build_only and settings.cache_enabled():
+            options.request.ahead_s = options.tune.budget_s
         recorded = prepare(
             script,
             options.request,
             lambda f, s: why_no_module(f, [s], options.export) if options.writes_module else "",
+            progress.tell,
         )
         prepared = recorded.prepared
         if options.writes_module and (names := names_for_module(prepared)):

@@ -32,6 +32,7 @@ from .generator_functions import GeneratorFunctions
 from .lists_of_the_call import list_of_the_call
 from .loop_statements import LoopStatements
 from .managers import Managers
+from .none_arguments import made_both_ways
 from .parts import Parts
 from .source import FUNCTIONS, FunctionNode, first_in, inside
 from .state import Part, State
@@ -192,6 +193,10 @@ class Interpreter(Part):
     def _goes_on_behind(self, statements: list[ast.stmt], position: int) -> bool:
         """Runs one of the statements; whether those behind it have run as well."""
         statement = statements[position]
+        if (both := made_both_ways(statement)) is not None and self._is_by_data(both[0][0]):
+            self.frame.locals |= both[1]
+            self.block([*both[0], *statements[position + 1 :]])
+            return True
         leaves_in_else = isinstance(statement, (ast.For, ast.While)) and self.branches.leaves(statement.orelse)
         if isinstance(statement, (ast.For, ast.While)) and (leaves_in_else or has_return(statement)):
             if statement not in self.rewritten:
@@ -257,6 +262,11 @@ class Interpreter(Part):
 
     def _continue(self, node: ast.Continue) -> None:
         raise Continue
+
+    def _is_by_data(self, branch: ast.stmt) -> bool:
+        """Whether the run decides an if whose condition only reads."""
+        assert isinstance(branch, ast.If)
+        return self.is_of_the_run(self.expressions.condition(branch.test))
 
     def _expr(self, node: ast.Expr) -> None:
         self.evaluate(node.value)

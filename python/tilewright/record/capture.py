@@ -128,6 +128,9 @@ class Recorder:
         self.covers = covers
         # Functions have the code that they have under `autotune run`, whose traces go by it.
         self.takes_regions = covers or takes_regions
+        # What makes the calls of a function that goes by a name: itself, or what does the same.
+        self.run_of: Callable[[Callable[..., Any], str], Callable[..., Any]] = lambda function, _: function
+        self._runs: dict[int, Callable[..., Any]] = {}
         self.candidates: dict[int, Candidate] = {}
         self.makers: dict[int, Candidate] = {}  # called without arrays, gave back some, or numbers after a while
         self.others: dict[int, Candidate] = {}  # called without arrays: their time alone
@@ -154,6 +157,7 @@ class Recorder:
 
     def wrap(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A function that behaves as `function` and reports its calls."""
+        self._runs[id(function)] = self.run_of(function, name)
 
         @functools.wraps(function)
         def recorded(*args: Any, **kwargs: Any) -> Any:
@@ -216,7 +220,7 @@ class Recorder:
         spent = 0
         start = time.perf_counter_ns()
         try:
-            result = function(*args, **kwargs)
+            result = self._runs.get(key, function)(*args, **kwargs)
         finally:
             spent = time.perf_counter_ns() - start
             nesting.running.pop()
