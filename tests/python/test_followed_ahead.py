@@ -53,8 +53,12 @@ def test_the_first_run_behind_a_search_has_parts_and_code_for_all_calls(tmp_path
     (tmp_path / "s.py").write_text(SCRIPT)
     plain = subprocess.run([sys.executable, "s.py"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     tuned = command(tmp_path, "s.py", "--no-module", "--budget", "20s", "--trials", "2", "--quiet")
-    assert re.search(r"^lines_\d+_to_\d+: NumPy .* -> tuned", tuned.stdout, re.MULTILINE), "a part of what is refused is tuned"
+    assert re.search(r"^lines_\d+_to_\d+: NumPy .* -> tuned", tuned.stdout, re.MULTILINE), (
+        "a part of what is refused is tuned"
+    )
     ran = command(tmp_path, "run", "--json", "s.py")
     assert ran.stdout.startswith(plain) or plain in ran.stdout
-    functions = json.loads(ran.stderr.splitlines()[-1] if ran.stderr.strip() else ran.stdout.splitlines()[-1])["functions"]
+    functions = json.loads(ran.stderr.splitlines()[-1] if ran.stderr.strip() else ran.stdout.splitlines()[-1])[
+        "functions"
+    ]
     assert not any("code to be there" in one["why_numpy"] for one in functions.values()), functions
