@@ -344,12 +344,19 @@ _BUILTINS = ("complex", "slice", "range", "set", "frozenset", "Ellipsis")
 class _Writer(pickle.Pickler):
     def __init__(self, file: io.BytesIO, function: Any) -> None:
         super().__init__(file, protocol=5)
+        from .interpret.pure import is_named_tuple  # noqa: PLC0415  (a trace has imported it)
+
+        self._is_named_tuple = is_named_tuple
         self._function, self._own = function, _own_classes()
         self._modules, self._memo = [function.__module__], _Memo()
 
     def persistent_id(self, obj: Any) -> Any:
         kind = type(obj)
         if kind in _PLAIN or kind in _CONTAINERS or kind in GETTERS or isinstance(obj, _IN_PARTS):
+            return None
+        if isinstance(obj, tuple) and self._is_named_tuple(
+            kind
+        ):  # its class goes by its name, and is called with its items
             return None
         if obj is self._function or obj is self._function.__code__:
             return ("itself", obj is not self._function)

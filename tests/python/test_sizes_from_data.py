@@ -209,3 +209,117 @@ def test_slices_with_the_same_limits_of_arrays_that_turn_out_to_have_one_length(
     """The second one is the first one from there on: that one is known where the second one is read, not before."""
     limits = np.array([[0, 9], [5, 40], [3, 3], [-30, -2], [20, 60]])
     check(nearest_in_windows, X.copy(), np.zeros(40, int), limits, 40)
+
+
+# ---- arrays that are made of a number of the run --------------------------------------------------------------------------
+
+
+def zeros_of_a_count(x):
+    part = np.zeros(int((x > 0.5).sum()))
+    part[:] = x.sum()
+    return part + 1
+
+
+def full_of_a_length(x):
+    part = x[x > 0.5]
+    return np.full(len(part), 7), np.full((2, len(part)), -0.0, np.float32)
+
+
+def ones_with_columns(x):
+    part = x[x > 0.5]
+    both = np.ones((part.size, 2), dtype=np.float32)
+    both[:, 0] = part
+    return both, np.zeros(np.count_nonzero(x > 2), bool)
+
+
+def of_another_size_in_each_iteration(x):
+    total = 0.0
+    for k in range(len(x)):
+        part = np.zeros(int(x[k] * 5))
+        part[:] = x[k]
+        total += part.sum()
+    return total
+
+
+def written_where_chosen(x):
+    places = np.flatnonzero(x > 0.5)
+    places = places[x[places] < 0.9]
+    if len(places):
+        x[places] = np.full(len(places), -1.0)
+    return x
+
+
+def counted_from_a_number(x):
+    first = int(x.argmax())
+    return np.arange(first, first + 5) * 2, np.arange(first, 50, dtype=np.float32)
+
+
+def counted_up_to_unsigned(x):
+    return np.arange(np.uint64((x > 0.5).sum()))  # floats, as NumPy has it
+
+
+MADE = [
+    zeros_of_a_count, full_of_a_length, ones_with_columns, of_another_size_in_each_iteration, written_where_chosen,
+    counted_from_a_number, counted_up_to_unsigned,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", MADE, ids=lambda function: function.__name__)
+def test_arrays_of_a_size_that_data_decide(function):
+    compiled = tilewright.jit(function, strict=True)
+    for n in (40, 1, 7, 2):
+        check(compiled, np.random.default_rng(n).random(n), bits=False)
+    check(compiled, np.ones(3))
+
+
+def test_a_size_below_none_raises_what_numpy_raises():
+    def below(x):
+        return np.zeros(int(x.sum()) - 50)
+
+    with pytest.raises(ValueError, match="negative dimensions"):
+        tilewright.jit(below)(X)
+
+
+class Town:
+    def __init__(self, n):
+        self.rng = np.random.default_rng(3)
+        self.at, self.timer = self.rng.random((n, 2)), np.zeros(n)
+
+    def travel(self, share):
+        those = self.rng.random(len(self.at)) < share
+        self.at[those] = self.rng.uniform(0, 2.0, (those.sum(), 2))
+        self.timer[those] = self.rng.normal(3, 1, size=np.count_nonzero(those))
+        return int(those.sum())
+
+    def one_by_one(self):
+        caught = 0
+        for who in np.flatnonzero(self.timer > 0):
+            near = np.flatnonzero(np.abs(self.at[:, 0] - self.at[who, 0]) < 0.1)
+            chosen = near[self.rng.random(len(near)) < 0.3]
+            if len(chosen):
+                self.timer[chosen] = np.full(len(chosen), self.timer[who])
+                caught += len(chosen)
+        return caught
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_draws_of_as_many_as_data_say(share):
+    ours, theirs = Town(60), Town(60)
+    travel, one_by_one = (tilewright.jit(one, strict=True) for one in (Town.travel, Town.one_by_one))
+    for _ in range(4):
+        assert travel(ours, share) == Town.travel(theirs, share)
+        assert one_by_one(ours) == Town.one_by_one(theirs)
+        assert np.array_equal(ours.at, theirs.at) and np.array_equal(ours.timer, theirs.timer)
+        assert ours.rng.bit_generator.state == theirs.rng.bit_generator.state
+
+
+def test_other_draws_of_as_many_as_data_say():
+    def drawn(x, rng):
+        n = int((x > 0.5).sum())
+        return (
+            rng.integers(0, 9, n), rng.choice(5, size=n), rng.standard_normal(n), rng.poisson(3.0, (2, n)),
+            rng.multinomial(4, [0.5, 0.5], n), rng.random(),
+        )  # fmt: skip
+
+    for x in (X, np.zeros(4)):
+        check(drawn, x, np.random.default_rng(5))

@@ -32,7 +32,7 @@ def noted(self, *call):
     followed.append(self.__name__)
     return inner(self, *call)
 specializing.Specializing._followed = noted
-def check(function, *args, **options):
+def check(function, *args, first=lambda result: result, **options):
     if os.environ["AS"] == "hot":
         made = HotFunction(function, lambda _: True)
         made.is_hot = made._is_followed_here = True
@@ -41,9 +41,12 @@ def check(function, *args, **options):
         options = eval(os.environ["AS"]) | options
         made = tilewright.jit(**options)(getattr(function, "__wrapped__", function) if options else function)
     followed.clear()
-    wanted = np.array(function(*args))
+    result = function(*args)
+    wanted = np.array(first(result))
     for _ in range(3):
         found = made(*args)
+        assert type(found) is type(result)
+        found = first(found)
         assert np.array(found).dtype == wanted.dtype and np.allclose(found, wanted, rtol=1e-12), (found, wanted)
     print("followed" if followed else "kept", made.why_not_kept)
     return made
@@ -77,6 +80,14 @@ SUBJECTS = {
     ),
     "a dataclass": (
         "@dataclasses.dataclass\nclass P:\n    a: np.ndarray\n    b: float = 2.0\ndef f(p): return P(p.a * p.b, p.b).a\ncheck(f, P(x))\n"
+    ),
+    "a named tuple": (
+        "T = __import__('collections').namedtuple('T', 'a kind')\ndef f(x, kind): return T(np.sqrt(x), kind)\n"
+        "check(f, x, 'k', first=lambda result: result.a)\n"
+    ),
+    "a typed named tuple": (
+        "import typing\nclass T(typing.NamedTuple):\n    a: np.ndarray\n    n: int = 1\n    def twice(self): return self.a * 2\n"
+        "def f(x): return T(np.sqrt(x))\ncheck(f, x, first=lambda result: result.twice())\n"
     ),
     "an enum": (
         "class Way(enum.Enum):\n    A = 1\n    B = 2\ndef f(x, way): return x + 1 if way is Way.A else x - 1\ncheck(f, x, Way.B)\n"

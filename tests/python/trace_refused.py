@@ -36,7 +36,7 @@ def loop_that_widens(x):
 
 
 def size_from_data(x, k):
-    return np.zeros(k[0])  # here
+    return np.zeros_like(x, shape=k[0])  # here
 
 
 def writes_and_rebinds(x, n):

@@ -18,6 +18,7 @@ from ..symbolic.known import known_value
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.number import described
 from ..symbolic.registry import provides, rule
+from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar, int_of, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.storage import Storage
@@ -393,7 +394,7 @@ def _number(tracer: Tracer, value: Any, what: str) -> Any:
 def _up_to(tracer: Tracer, limits: Sequence[Any], dtype: Any) -> Any:
     """np.arange(n), np.arange(m, n) where only the running function knows n."""
     start = limits[0] if len(limits) == 2 else 0
-    if not isinstance(start, (int, SymInt)):
+    if not isinstance(start, (int, SymInt)) and not (is_run_int(start) and isinstance(start, RunScalar)):
         raise tracer.error("np.arange from a traced number", "there is no rule for it")
     stop = value_of_int(tracer, limits[-1])
     length = tracer.add("subtract", (stop, value_of_int(tracer, start)), {}, INT64, ())
@@ -405,7 +406,8 @@ def _up_to(tracer: Tracer, limits: Sequence[Any], dtype: Any) -> Any:
 
 @rule(np.arange)
 def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
-    if len(args) in (1, 2) and not others and is_run_int(args[-1]):
+    has_uint64 = any(isinstance(one, SymArray) and one.dtype == np.uint64 for one in args)  # which makes floats of integers
+    if len(args) in (1, 2) and not others and is_run_int(args[-1]) and not (has_uint64 and dtype is None):
         return _up_to(tracer, args, dtype)
     limits = [_number(tracer, others[k], "arange") for k in ("start", "stop", "step") if k in others]
     values = [_number(tracer, a, "np.arange") for a in args] + limits

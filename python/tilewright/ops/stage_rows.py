@@ -13,10 +13,21 @@ from typing import Any
 
 from ..light_dataclass import dataclass
 from ..symbolic.arrays import SymArray
-from ..symbolic.from_data import MOST_ELEMENTS
+from ..symbolic.from_data import MOST_ELEMENTS, is_run_int, value_of_int
+from ..symbolic.known import known_value
 from ..symbolic.scalars import SymInt
 from ..symbolic.tracer import Tracer
 from .operands import dtype_of, operand_of, shape_of
+
+
+def is_of_data(extent: Any) -> bool:
+    """Whether an extent is an integer that the data decide."""
+    return is_run_int(extent) and known_value(extent.tracer, value_of_int(extent.tracer, extent)) is None
+
+
+def told_by_result(shape: Sequence[Any]) -> tuple[Any, ...]:
+    """The extents of what a callee makes that is handed its shape: numbers of the run are what it makes of them."""
+    return tuple(FromData() if is_of_data(extent) else extent for extent in shape)
 
 
 @dataclass(frozen=True, eq=False)

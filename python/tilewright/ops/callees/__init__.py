@@ -1,6 +1,7 @@
 """What NumPy functions without a rule give: a row each, a file for each kind of function."""
 
 from . import (  # noqa: F401  (each fills ROWS)
+    creation,
     einsum,
     fourier,
     items,

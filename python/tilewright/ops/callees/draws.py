@@ -10,7 +10,7 @@ import numpy as np
 from ...symbolic.scalars import SymInt
 from ...symbolic.tracer import Tracer
 from ..operands import FLOAT64, INT64, broadcast_shapes
-from ..stage_rows import Gives, Like
+from ..stage_rows import Gives, Like, told_by_result
 
 # Each takes the tracer, then what the method takes, and gives Gives; None where it does not know. `writes`: see WRITES.
 DrawRow = Callable[..., Any]
@@ -43,7 +43,7 @@ def _given(tracer: Tracer, size: Any, parameters: Sequence[Any], dtype: Any, kin
         sizes = broadcast_shapes(tracer, [Like(tracer, one).sizes for one in parameters])
         shape = [SymInt(tracer, n) for n in sizes]
     alone = size is None and not shape
-    return Gives(np.dtype(dtype), shape, kind if alone else None)
+    return Gives(np.dtype(dtype), told_by_result(shape), kind if alone else None)
 
 
 def _distribution(names: str, dtype: Any, kind: type) -> DrawRow:
@@ -108,7 +108,7 @@ def _choice(  # noqa: PLR0917
     tracer: Tracer, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
 ) -> Any:
     of = Like(tracer, a)
-    shape = shape_of_size(size) or ()
+    shape = told_by_result(shape_of_size(size) or ())
     if not of.ndim:
         return Gives(INT64, shape, int if size is None else None)
     axis = axis + of.ndim if axis < 0 else axis
@@ -131,22 +131,26 @@ def _permuted(tracer: Tracer, x: Any, *, axis: Any = None, out: None = None) -> 
 def _multinomial(tracer: Tracer, n: Any, pvals: Any, size: Any = None) -> Any:
     of = Like(tracer, pvals)
     one = Like(tracer, n)
-    return Gives(INT64, (*(shape_of_size(size) or ()), of.shape[-1])) if of.ndim == 1 and not one.ndim else None
+    return (
+        Gives(INT64, (*told_by_result(shape_of_size(size) or ()), of.shape[-1]))
+        if of.ndim == 1 and not one.ndim
+        else None
+    )
 
 
 @_draw("dirichlet")
 def _dirichlet(tracer: Tracer, alpha: Any, size: Any = None) -> Any:
-    return Gives(FLOAT64, (*(shape_of_size(size) or ()), Like(tracer, alpha).shape[0]))
+    return Gives(FLOAT64, (*told_by_result(shape_of_size(size) or ()), Like(tracer, alpha).shape[0]))
 
 
 @_draw("multivariate_normal")
 def _multivariate_normal(tracer: Tracer, mean: Any, cov: Any, size: Any = None, *args: Any, **kwargs: Any) -> Any:
-    return Gives(FLOAT64, (*(shape_of_size(size) or ()), Like(tracer, mean).shape[0]))
+    return Gives(FLOAT64, (*told_by_result(shape_of_size(size) or ()), Like(tracer, mean).shape[0]))
 
 
 @_draw("multivariate_hypergeometric")
 def _multivariate_hypergeometric(tracer: Tracer, colors: Any, nsample: Any, size: Any = None, method: str = "") -> Any:
-    return Gives(INT64, (*(shape_of_size(size) or ()), Like(tracer, colors).shape[0]))
+    return Gives(INT64, (*told_by_result(shape_of_size(size) or ()), Like(tracer, colors).shape[0]))
 
 
 @_draw("seed")
