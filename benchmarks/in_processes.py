@@ -32,8 +32,8 @@ def add_options(parser: argparse.ArgumentParser, limit_s: float) -> None:
     parser.add_argument("--one", help=argparse.SUPPRESS)
 
 
-def all_programs(options: argparse.Namespace) -> list[Program]:
-    return list(programs(options.npbench, options.sizes.split(",")))
+def all_programs(options: argparse.Namespace, *, small: bool = False) -> list[Program]:
+    return list(programs(options.npbench, options.sizes.split(","), small=small))
 
 
 def chosen(parser: argparse.ArgumentParser, options: argparse.Namespace, every: list[Program]) -> list[str]:

@@ -51,12 +51,15 @@ def of_npbench(root: Path, name: str, size: str) -> Program:
     return Program(f"{name}_{size}", load)
 
 
-def programs(npbench: Path | None, sizes: list[str]) -> Iterator[Program]:
+def programs(npbench: Path | None, sizes: list[str], *, small: bool = False) -> Iterator[Program]:
+    """`small`: those of everyday/ with their small data too, and cases that are too short for the clock."""
     for row in ROWS:
         yield Program(row.name, lambda row=row: (row.function, row.data()))
     named = set()
     for rules in CASES:
-        if not rules.tuned_as and (rules.group != "npbench" or rules.data["size"] in sizes):
+        if (not rules.tuned_as or (small and rules.calls_per_turn > 1)) and (
+            rules.group != "npbench" or rules.data["size"] in sizes
+        ):
             named.add(rules.name)
             yield of_case(rules)
     if npbench is not None:
@@ -65,7 +68,7 @@ def programs(npbench: Path | None, sizes: list[str]) -> Iterator[Program]:
                 if f"{file.stem}_{size}" not in named:  # those of cases/ start from noise
                     yield of_npbench(npbench, file.stem, size)
     for rules in everyday_cases():
-        if not rules.name.endswith("_small"):
+        if small or not rules.name.endswith("_small"):
             yield of_case(rules)
     seen = set()
     for given in (each for of_pass in PROGRAMS.values() for each in of_pass):
