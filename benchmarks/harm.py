@@ -149,6 +149,9 @@ def measured_apart(name: str, options: argparse.Namespace) -> Row:
         with tempfile.TemporaryDirectory(prefix="tilewright-harm-", ignore_cleanup_errors=True) as folder:
             apart = {"XDG_CACHE_HOME": folder, "XDG_DATA_HOME": folder, "TILEWRIGHT_DB": f"{folder}/store.db"}
             environment = os.environ | ({} if options.known else apart)
+            # As an installed package is: compiled to bytecode.
+            environment["PYTHONPYCACHEPREFIX"] = str(options.out.resolve() / "bytecode")
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
             rows.append(in_a_process("harm.py", name.removesuffix(BACKGROUND), words, options, environment))
         if "failed" in rows[-1]:
             return rows[-1] | {"program": name}
