@@ -2,125 +2,30 @@
 
 Each program compiles whole (`strict=True`), is searched for `--budget`, and then runs under its default schedule and under the best one that is known,
 in turns, in one process of its own. Prints a row as it comes, then all of them, the worst first: the median of the paired ratios (default / tuned) with
-its 95 % interval, and the shares within 1.5 and 2. Bits that differ between the two are said. Programs are those of cases/, everyday/, passes.py,
-operations.py, defaults_rows.py, and of a checkout of NPBench (`--npbench`). One that fails is a row with its reason. The store stays in `--out`, so that
-another run starts from what this one found."""
+its 95 % interval, and the shares within 1.5 and 2. Bits that differ between the two are said. Programs are those of programs.py. One that fails
+is a row with its reason. The store stays in `--out`, so that another run starts from what this one found."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tilewright
-from case_list import CASES, Case, everyday_cases
 from child import steady_ns
-from defaults_rows import ROWS
-from operations_rows import ROWS as OPERATIONS
-from passes import PROGRAMS
+from in_processes import add_options, all_programs, chosen, in_a_process, rows_of
+from programs import Program, Restored
 from report import time_text
-from run import HERE, machine, paired_ratio
+from run import HERE, paired_ratio
 
 BARS = (1.5, 2.0)
 FEW_CANDIDATES = 10  # say little of what there is to find
 SHARE_WITHIN_FIRST = 0.9
-
-
-class Program(NamedTuple):
-    """A function with its data, by the name that tables have."""
-
-    name: str
-    load: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]
-
-
-def of_case(rules: Case) -> Program:
-    def load() -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        module = rules.module()
-        return getattr(module, rules.function), tuple(module.make_data(**rules.data))
-
-    return Program(rules.name, load)
-
-
-def of_npbench(root: Path, name: str, size: str) -> Program:
-    """A program of a checkout of NPBench, as its own runner makes its data."""
-
-    def load() -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        info = json.loads((root / "bench_info" / f"{name}.json").read_text(encoding="utf-8"))["benchmark"]
-        sys.path.insert(0, str(root))
-        module = f"npbench.benchmarks.{info['relative_path'].replace('/', '.')}.{info['module_name']}"
-        data = dict(info["parameters"][size])
-        np.random.seed(0)  # noqa: NPY002  (some initializers draw from it)
-        if made := info.get("init"):
-            values = getattr(importlib.import_module(module), made["func_name"])(*[data[a] for a in made["input_args"]])
-            names = made["output_args"]
-            data.update(zip(names, (values,) if len(names) == 1 else values, strict=True))
-        function = getattr(importlib.import_module(f"{module}_numpy"), info["func_name"])
-        return function, tuple(data[name] for name in info["input_args"])
-
-    return Program(f"{name}_{size}", load)
-
-
-def programs(npbench: Path | None, sizes: list[str]) -> Iterator[Program]:
-    for row in ROWS:
-        yield Program(row.name, lambda row=row: (row.function, row.data()))
-    named = set()
-    for rules in CASES:
-        if not rules.tuned_as and (rules.group != "npbench" or rules.data["size"] in sizes):
-            named.add(rules.name)
-            yield of_case(rules)
-    if npbench is not None:
-        for file in sorted((npbench / "bench_info").glob("*.json")):
-            for size in sizes:
-                if f"{file.stem}_{size}" not in named:  # those of cases/ start from noise
-                    yield of_npbench(npbench, file.stem, size)
-    for rules in everyday_cases():
-        if not rules.name.endswith("_small"):
-            yield of_case(rules)
-    seen = set()
-    for given in (each for of_pass in PROGRAMS.values() for each in of_pass):
-        if " " not in given.name and given.name not in seen:  # the others are of cases/
-            seen.add(given.name)
-            yield Program(f"passes_{given.name}", lambda given=given: (given.function, given.arguments()))
-    for row in OPERATIONS:
-        yield Program(f"operation_{row.name}", lambda row=row: (row.function, row.data(False)))
-
-
-class Restored:
-    """Puts back what a call writes into its arguments."""
-
-    def __init__(self, arguments: tuple[Any, ...]) -> None:
-        self._arrays = [value for value in arguments if isinstance(value, np.ndarray)]
-        self._originals = [array.copy() for array in self._arrays]
-
-    def keep_written(self) -> None:
-        """After a first call: from now on only what that changed."""
-        pairs = [
-            (array, original)
-            for array, original in zip(self._arrays, self._originals, strict=True)
-            if not np.array_equal(array, original, equal_nan=array.dtype.kind in "fc")
-        ]
-        self._arrays, self._originals = [list(each) for each in zip(*pairs, strict=True)] or [[], []]
-
-    @property
-    def is_needed(self) -> bool:
-        return bool(self._arrays)
-
-    def written(self) -> list[np.ndarray]:
-        return [array.copy() for array in self._arrays]
-
-    def __call__(self) -> None:
-        for array, original in zip(self._arrays, self._originals, strict=True):
-            np.copyto(array, original)
 
 
 def leaves(answer: Any) -> Iterator[np.ndarray]:
@@ -191,29 +96,6 @@ def default_text(program: Program) -> str:
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
 
 
-def in_a_process(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    """compared() in a process of its own; a row with a reason where that fails or takes longer than the limit."""
-    command = [sys.executable, str(HERE / "defaults.py"), "--one", name, "--budget", options.budget]
-    command += ["--turns", str(options.turns), "--out", str(options.out), "--sizes", options.sizes]
-    command += ["--npbench", str(options.npbench)] if options.npbench else []
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as child:
-        try:
-            said, complaint = child.communicate(timeout=options.limit)
-        except BaseException as error:  # Ctrl-C, too: nobody else ends its session
-            os.killpg(child.pid, signal.SIGKILL)
-            child.communicate()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            return {"program": name, "failed": f"not through after {options.limit:g} s"}
-    lines = [line for line in said.splitlines() if line.startswith("{")]
-    if child.returncode or not lines:
-        last = [line for line in complaint.splitlines() if line.strip() and not line.startswith(" ")] or [""]
-        return {"program": name, "failed": f"ended with {child.returncode}: {last[-1]}"[:300]}
-    return dict(json.loads(lines[-1]))
-
-
 def is_hardly_searched(row: dict[str, Any]) -> bool:
     return row.get("trials", 0) + row.get("known", 0) < FEW_CANDIDATES
 
@@ -246,33 +128,18 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="what a name begins with (all without one)")
-    parser.add_argument("--only", action="append", metavar="NAME", help="this program (again for more)")
+    add_options(parser, limit_s=240)
     parser.add_argument("--budget", default="15s", help="of each search; 0: what the store knows")
     parser.add_argument("--turns", type=int, default=15)
-    parser.add_argument("--limit", type=float, default=240, metavar="SECONDS", help="for one program, all included")
-    parser.add_argument("--npbench", type=Path, metavar="FOLDER", help="a checkout of NPBench: its other programs too")
-    parser.add_argument("--sizes", default="S,M", help="of NPBench's programs")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there; those of earlier runs stay")
-    parser.add_argument("--missing", action="store_true", help="leave out what FILE has a row of")
     parser.add_argument("--texts", type=Path, metavar="FILE", help="write default schedules there, measure nothing")
-    parser.add_argument("--list", action="store_true", help="only names")
-    parser.add_argument("--out", type=Path, default=HERE / "results")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    every = list(programs(options.npbench, options.sizes.split(",")))
+    every = all_programs(options)
     if options.one:
         program = next(each for each in every if each.name == options.one)
         print("\n" + json.dumps(compared(program, options.budget, options.turns, options.out / "defaults.db")))
         return
-    names = [each.name for each in every]
-    for name in options.only or []:
-        if name not in names:
-            parser.error(f"no program is called {name!r}; --list says what there is.")
-    begun = tuple(options.programs)
-    if begun or options.only:
-        names = [name for name in names if name in (options.only or []) or (begun and name.startswith(begun))]
+    names = chosen(parser, options, every)
     if options.list:
         print("\n".join(names))
         return
@@ -280,20 +147,10 @@ def main() -> None:
         found = {program.name: default_text(program) for program in every if program.name in names}
         options.texts.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         return
-    kept: dict[str, dict[str, Any]] = {}
-    if options.json and options.json.exists():
-        kept = {row["program"]: row for row in json.loads(options.json.read_text(encoding="utf-8"))["rows"]}
-    rows = []
-    for name in names:
-        if options.missing and "ratio" in kept.get(name, {}):
-            rows.append(kept[name])
-            continue
-        rows.append(in_a_process(name, options))
-        kept[name] = rows[-1]
-        print(line(rows[-1]), flush=True)
-        if options.json:
-            document = {"machine": machine(), "date": time.strftime("%Y-%m-%d %H:%M"), "budget": options.budget, "rows": list(kept.values())}  # fmt: skip
-            options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    words = ["--budget", options.budget, "--turns", str(options.turns)]
+    rows = rows_of(
+        names, options, lambda name: in_a_process("defaults.py", name, words, options), line, {"budget": options.budget}
+    )
     print("\nworst first:")
     for row in sorted(rows, key=lambda row: -row.get("ratio", np.inf)):
         print(line(row))

@@ -30,6 +30,12 @@ from .work import is_small
 _UNCHANGING = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, type(None), types.FunctionType, type)
 
 
+def _import_what_compares() -> None:
+    """In the thread that has built a version: the call that takes it is compared, and is not to wait for imports."""
+    with forks.compiling():  # imports take locks
+        from . import comparison, datasets  # noqa: F401, PLC0415
+
+
 class Serving(TriedCalls):
     """A function whose calls that no plan takes arrive in `_miss`."""
 
@@ -210,6 +216,7 @@ class Serving(TriedCalls):
             # What Python does between kernels, or around a function that nobody asked for, bounds what is won.
             may_wait = specialization.traced.has_effects or not self.is_asked_for or self.in_background
             if may_wait and not specialization.is_built(bound, self._patience_s):
+                specialization.when_built(_import_what_compares)
                 return "later"
             try:
                 is_new = self._compile_for(specialization, bound)

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 import tilewright
-from tilewright import builder, later_builds, left_builds
+from tilewright import builder, later_builds, left_builds, serving
 from tilewright.errors import InternalError
 from tilewright.interpret import inner_calls, tried_functions
 from tilewright.serving import Serving
@@ -178,3 +178,13 @@ def test_what_is_being_built_is_finished_by_another_process(tmp_path, monkeypatc
     for later in later_builds._begun.values():
         later.join()
     assert not left_builds.hand_over()
+
+
+def test_what_compares_a_version_is_imported_while_it_is_built(monkeypatch, held_back):
+    imported = threading.Event()
+    monkeypatch.setattr(serving, "_import_what_compares", imported.set)
+    compiled = tilewright.jit(lambda x: x * 3 + 7, background=True)
+    np.testing.assert_array_equal(compiled(np.arange(4)), [7, 10, 13, 16])  # NumPy's
+    assert not imported.is_set()
+    held_back.set()
+    assert imported.wait(60)
