@@ -31,6 +31,7 @@ _DISTURBED_NS = (
     30_000_000,
 )  # of both sides, once more, where a loss was measured while others took the processor
 _LONG_TRIALS = 3  # of each side, where the first ones say that NumPy is faster, or that it is not much slower
+_MOST_LONG_TRIALS = 6  # where others take the processor meanwhile, and compiled code seems to lose
 _COLD_NS = 5_000_000  # a first run takes up to so much longer: it fills caches, takes pages, starts threads
 _PATIENCE = 1.25  # NumPy may take that much longer than a long compiled call; both are cold
 _WORTH, _WORTH_LONG = 1.02, 1.05
@@ -59,6 +60,11 @@ class Times:
     def wins_clearly(self) -> bool:
         """Whether NumPy is slower by more than any noise: no later process need ask that again."""
         return self.numpy_ns > self.compiled_ns * CLEARLY
+
+    @property
+    def loses_clearly(self) -> bool:
+        """The same of compiled code."""
+        return self.compiled_ns > self.numpy_ns * CLEARLY and self.compiled_ns - self.numpy_ns > _WORTH_NS
 
 
 def compare(
@@ -113,8 +119,11 @@ def _compare_each(compiled: _Run, numpy: _Run, may_loop: bool) -> Times:
 
 def _compare_long(compiled: _Run, numpy: _Run, first_ns: int) -> Times:
     limit_ns = max(int(_PATIENCE * first_ns), first_ns + _COLD_NS)
+    before = lost_processors()
     times = Times(first_ns, numpy(limit_ns))
-    for _ in range(_LONG_TRIALS - 1):
+    for number in range(_MOST_LONG_TRIALS - 1):
+        if number >= _LONG_TRIALS - 1 and (not times.loses or lost_processors() == before):
+            break
         is_clear = times.numpy_ns - times.compiled_ns >= _COLD_NS
         if is_clear or (not times.loses and times.compiled_ns * (_WORTH - 1) >= _COLD_NS):
             break

@@ -26,6 +26,7 @@ from .trials import Trial
 from .tried_calls import TriedCalls
 from .work import is_small
 
+_LOST_ELSEWHERE = "NumPy was clearly faster at such a call in an earlier process"
 # What a call cannot make another argument of, for a trace.
 _UNCHANGING = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, type(None), types.FunctionType, type)
 
@@ -235,6 +236,12 @@ class Serving(TriedCalls):
                 return "unserved"
             if is_beyond_limit(specialization.program, bound):
                 return "plan"
+            if self._is_known_to_lose(specialization, bound):
+                specialization.trial = None
+                specialization.run_in_numpy(bound, _LOST_ELSEWHERE)
+                self._publish(specialization)
+                self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
+                return "numpy"
             if self._is_known_to_win(specialization, bound) or not (is_new or specialization.traced.may_be_repeated):
                 self._expect_to_win(specialization)
                 return "plan"
@@ -268,6 +275,11 @@ class Serving(TriedCalls):
         """Whether another process has seen NumPy clearly slower at such a call, with the same code on the same machine."""
         known = specialization.known
         return known is not None and bool(known.wins) and specialization.mark_of_code(bound) in known.wins
+
+    def _is_known_to_lose(self, specialization: Specialization, bound: Bound) -> bool:
+        """The same of NumPy clearly faster."""
+        known = specialization.known
+        return known is not None and bool(known.losses) and specialization.mark_of_code(bound) in known.losses
 
     def _expect_to_win(self, specialization: Specialization) -> None:
         """What was faster in another process is so here as a rule; the first calls are timed all the same."""
@@ -305,14 +317,9 @@ class Serving(TriedCalls):
                 self if specialization.runner is None else None,
             )
             times = compare(run, reference, Call("first", args, kwargs), bound, itself)
+        if times is not None and (times.wins_clearly or times.loses_clearly):
+            self._remember(specialization, bound, is_win=times.wins_clearly)
         if times is None or not times.loses:
-            if (
-                times is not None
-                and times.wins_clearly
-                and self.keeps_traces
-                and (mark := specialization.mark_of_code(bound))
-            ):
-                self._note(specialization, wins=(mark,))
             return False
         reason = f"NumPy takes {times.numpy_ns / 1e3:.1f} us, compiled code {times.compiled_ns / 1e3:.1f} us"
         specialization.run_in_numpy(bound, reason)

@@ -382,6 +382,11 @@ class Specializing(_face.Dispatcher):
             return
         self._note(specialization, sizes=(dict(bound.sizes),), work=work_of(specialization.program), stored=stored)
 
+    def _remember(self, specialization: Specialization, bound: Bound, *, is_win: bool) -> None:
+        """Later processes take such a call as this one was found to be taken best."""
+        if self.keeps_traces and not bound.on_device and (mark := specialization.mark_of_code(bound)):
+            self._note(specialization, **{"wins" if is_win else "losses": (mark,)})
+
     def _note(self, specialization: Specialization, **found: Any) -> None:
         from . import trace_cache  # noqa: PLC0415
 

@@ -425,15 +425,16 @@ def _decoded(data: bytes, function: Any, memo: _Memo) -> Traced | None:
 
 class OfProgram(NamedTuple):
     """What processes found out of a program, each the latest first: the sizes that it was built for, under the default schedule and under
-    those that a search has found; how much work a call is, as
-    work_of() says it; marks of versions and calls at which NumPy was clearly slower; what a store had of a call, by a mark of both:
-    a schedule and its evidence, or None."""
+    those that a search has found; how much work a call is, as work_of() says it; marks of versions and calls at which NumPy was
+    clearly slower; what a store had of a call, by a mark of both: a schedule and its evidence, or None; marks of versions and calls
+    at which NumPy was clearly faster."""
 
     sizes: tuple[dict[str, int], ...] = ()
     tuned: tuple[dict[str, int], ...] = ()
     work: str = ""
     wins: tuple[str, ...] = ()
     stored: tuple[tuple[str, Any], ...] = ()
+    losses: tuple[str, ...] = ()
 
     def with_more(self, other: OfProgram) -> OfProgram:
         """This, and what another process has found."""
@@ -444,7 +445,8 @@ class OfProgram(NamedTuple):
         stored = joined(other.stored, tuple(one for one in self.stored if one[0] not in dict(other.stored)))
         return OfProgram(
             joined(other.sizes, self.sizes), joined(other.tuned, self.tuned), other.work or self.work,
-            joined(other.wins, self.wins), stored,
+            joined(other.wins, tuple(one for one in self.wins if one not in other.losses)), stored,
+            joined(other.losses, tuple(one for one in self.losses if one not in other.wins)),
         )  # fmt: skip
 
 
@@ -587,8 +589,9 @@ class TraceCache(FileCache[Kept]):
         return Kept(parts, programs=programs, **head)
 
 
-def _of_program(sizes: Any, tuned: Any, work: str, wins: Any, stored: Any) -> OfProgram:
-    return OfProgram(tuple(sizes), tuple(tuned), work, tuple(wins), tuple((mark, found) for mark, found in stored))
+def _of_program(sizes: Any, tuned: Any, work: str, wins: Any, stored: Any, losses: Any = ()) -> OfProgram:  # noqa: PLR0917
+    stored = tuple((mark, found) for mark, found in stored)
+    return OfProgram(tuple(sizes), tuple(tuned), work, tuple(wins), stored, tuple(losses))
 
 
 def _cache() -> TraceCache:

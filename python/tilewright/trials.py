@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import Any
+from typing import Any, Literal
 
 from .light_dataclass import dataclass
 
@@ -105,6 +105,14 @@ class Trial:
     @property
     def is_short(self) -> bool:
         return min(*self.plan_ns[1:], *self.numpy_ns) < _SHORT_NS
+
+    @property
+    def says_clearly(self) -> Literal["win", "loss", ""]:
+        """What no later process need find out again, however noisy this one was."""
+        if self.is_lost_by_looking or not self.numpy_ns or not self.plan_ns[1:]:
+            return ""
+        ratio = min(self.plan_ns[1:]) / min(self.numpy_ns)
+        return "win" if ratio < 1 / _CLEARLY_SHORT[3] else "loss" if ratio > _CLEARLY_SHORT[3] else ""
 
     @property
     def why_numpy(self) -> str:

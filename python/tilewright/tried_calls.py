@@ -83,6 +83,8 @@ class TriedCalls(DeviceCalls):
 
     def _end_trial(self, specialization: Specialization, bound: Bound, reason: str) -> None:
         was_in_c, trial = specialization.runner is None, specialization.trial
+        if trial is not None and (says := trial.says_clearly):
+            self._remember(specialization, bound, is_win=says == "win")
         specialization.trial = specialization.runner = None
         if reason:
             self._has_lost |= trial is not None and trial.is_over

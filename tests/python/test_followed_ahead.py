@@ -12,6 +12,7 @@ pytestmark = pytest.mark.worker
 
 # `walk` is refused as a whole, since it prints; `relax` inside of it is not tuned, as others take longer.
 SCRIPT = """
+import time
 import numpy as np
 
 def relax(x):
@@ -29,6 +30,7 @@ def walk(x, k):
 x = np.random.default_rng(1).random((300, 300))
 for k in range(200):
     x = walk(x, k)
+    time.sleep(0.03)  # as a script of a minute would, it lets copies go on
     if k % 4 == 0:
         x = relax(x)
 print(round(float(x.mean()), 6))

@@ -8,6 +8,7 @@ import pytest
 import tilewright
 from tilewright import comparison, tuning
 from tilewright.datasets import Reference
+from tilewright.decorator import JitFunction
 
 pytestmark = [pytest.mark.fast, pytest.mark.numpy_may_win]
 US = 1000
@@ -73,6 +74,21 @@ def test_small_calls_stay_with_numpy_where_it_is_faster(monkeypatch):
     looks = dict(measured.looks)
     f(LARGE)  # another version, with a measurement of its own
     assert runs_of_numpy(f, LARGE) == 1 and all(measured.looks[side] > looks[side] for side in looks)
+
+
+@pytest.mark.parametrize(("compiled_us", "numpy_us", "again"), [(50, 10, False), (10, 50, False), (110, 100, True)])
+def test_what_is_clear_is_not_measured_again(monkeypatch, tmp_path, compiled_us, numpy_us, again):
+    monkeypatch.setattr(JitFunction, "keeps_traces", True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    f, measured = jitted(monkeypatch, compiled_us * US, numpy_us * US)
+    f(SMALL)
+    looks = dict(measured.looks)
+    later = tilewright.jit(smoothed, strict=True)  # as in another process
+    later(SMALL)
+    assert (measured.looks != looks) == again
+    assert runs_of_numpy(later, SMALL) == (compiled_us > numpy_us)
+    if compiled_us == 50:
+        assert "NumPy was clearly faster at such a call in an earlier process" in later.explain(source=False)
 
 
 def test_calls_that_numpy_loses_are_compiled(monkeypatch):
