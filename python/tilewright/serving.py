@@ -285,8 +285,11 @@ class Serving(TriedCalls):
         """What was faster in another process is so here as a rule; the first calls are timed all the same."""
         expected_ns = (specialization.evidence or {}).get("numpy_ns") or self.mean_python_ns
         if expected_ns and self.compares:
-            specialization.trial = Trial(looking_ns=looking_ns(specialization.traced.stages), expected_ns=expected_ns)
-            self._publish(specialization)
+            looking = looking_ns(specialization.traced.stages)
+            was_in_c = specialization.trial is None  # C has the program
+            specialization.trial = Trial(looking_ns=looking, expected_ns=expected_ns, is_in_c=True)
+            if not was_in_c:
+                self._publish(specialization)
 
     def _loses(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]

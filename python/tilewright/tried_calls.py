@@ -98,9 +98,10 @@ class TriedCalls(DeviceCalls):
         """The next calls of arguments of such types are taken here, where C finds the program that is tried."""
         if specialization.trial is None or specialization.is_found_in_python:
             return
-        specialization.trial.is_in_c, specialization.trial.was_watched = True, bool(self._watched_ns)
-        specialization.runner = None
-        self._publish(specialization)
+        specialization.trial.was_watched = bool(self._watched_ns)
+        if not specialization.trial.is_in_c:
+            specialization.trial.is_in_c, specialization.runner = True, None
+            self._publish(specialization)
         in_plan, key, names = super().__call__, tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs)
 
         def run(*args: Any, **kwargs: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .source import DEFINITIONS, inside
@@ -20,8 +20,9 @@ def has_return(node: ast.stmt) -> bool:
     return isinstance(node, (ast.For, ast.While)) and bool(_returns(node.body))
 
 
-def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
-    """The statements that stand for a loop with returns in it, and the variables that they add."""
+def behind_the_loop(loop: ast.For | ast.While, others: Sequence[ast.Return] = ()) -> tuple[list[ast.stmt], set[str]]:
+    """The statements that stand for a loop with returns in it, and the variables that they add. `others`: returns of the function
+    that are not in the loop."""
     returns, is_same = _returns([loop]), False
     lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in returns}
     (length,) = lengths if len(lengths) == 1 else (None,)
@@ -35,7 +36,8 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
         return names[0] if length is None else ast.Tuple(names, context)
 
     def leaving(node: ast.Return) -> list[ast.stmt]:
-        if values and any(_nones_of(node) - other for other in nones):
+        is_none_alone = gives_none(node) and not all(map(gives_none, others))
+        if is_none_alone or (values and any(_nones_of(node) - other for other in nones)):
             return _placed([NoneBesideOthers()], node)
         given = [ast.Assign([target(ast.Store())], node.value or ast.Constant(None))] if values else []
         return _placed([*given, _set(RETURNED, True), ast.Break()], node)
@@ -174,7 +176,13 @@ class _Blocks(ast.NodeTransformer):
         return changed.body  # type: ignore[no-any-return]
 
 
-def _returns(statements: list[ast.stmt]) -> list[ast.Return]:
+def returns_beside(loop: ast.stmt, body: Sequence[ast.stmt]) -> list[ast.Return]:
+    """Those of a function that are not in the loop."""
+    within = set(map(id, _returns([loop])))
+    return [one for one in _returns(body) if id(one) not in within]
+
+
+def _returns(statements: Sequence[ast.stmt]) -> list[ast.Return]:
     return [item for item in inside(statements, ast.FunctionDef, ast.Lambda) if isinstance(item, ast.Return)]
 
 

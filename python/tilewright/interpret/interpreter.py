@@ -24,7 +24,7 @@ from .arguments import Inputs
 from .branches import Branches
 from .calls import Calls
 from .comprehensions import Comprehensions
-from .early_return import NoneBesideOthers, behind_the_loop, else_behind, gives_none, has_return
+from .early_return import NoneBesideOthers, behind_the_loop, else_behind, gives_none, has_return, returns_beside
 from .exceptions import Exceptions
 from .expressions import Expressions
 from .frame import Break, Continue, Frame, Leaving, Return
@@ -200,8 +200,10 @@ class Interpreter(Part):
         leaves_in_else = isinstance(statement, (ast.For, ast.While)) and self.branches.leaves(statement.orelse)
         if isinstance(statement, (ast.For, ast.While)) and (leaves_in_else or has_return(statement)):
             if statement not in self.rewritten:
-                rewrite = else_behind if leaves_in_else else behind_the_loop
-                self.rewritten[statement] = rewrite(statement)
+                body = self.frame.node.body
+                others = returns_beside(statement, body) if isinstance(body, list) else []
+                made = else_behind(statement) if leaves_in_else else behind_the_loop(statement, others)
+                self.rewritten[statement] = made
             instead, names = self.rewritten[statement]
             self.frame.locals |= names
             self.block([*instead, *statements[position + 1 :]])

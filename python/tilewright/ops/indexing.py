@@ -20,6 +20,7 @@ from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.storage import View
 from ..symbolic.tracer import Tracer
+from ..symbolic.windows import full_window
 from . import selections
 from .elementwise import apply_ufunc
 from .operands import (
@@ -129,6 +130,8 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
         raise ValueError("slice step cannot be zero")
     lowest, highest = (Size.constant(0), extent) if step > 0 else (Size.constant(-1), extent - 1)
     if any(is_run_int(bound) for bound in (part.start, part.stop)):
+        if step > 0 and (window := full_window(tracer, part.start, part.stop, extent)) is not None:
+            return window[0], step, tracer.resolve(window[1] + (step - 1)).floor_divide(step)
         return data_slice(tracer, part, extent, step)
 
     def clamp(bound: Any, default: Size) -> Size:

@@ -49,6 +49,10 @@ class Decided:
     lists_found: set[Any] = field(default_factory=set)  # such lists
     plain_objects: bool = True  # arrays of objects that are made of known values are Python's own, as lists are
     objects_found: set[Any] = field(default_factory=set)  # where such arrays are made
+    # Slices from one number of the run to another that is so much larger in each call; whether such are as long as that, and
+    # calls whose array ends before are NumPy's. None: nobody knows yet whether that helps.
+    windows: set[Any] = field(default_factory=set)
+    full_windows: bool | None = None
     # Branches of which one way is compiled: the condition's truth.
     one_way: dict[Any, bool] = field(default_factory=dict)
     # Ways to functions that are not followed, and why not.
@@ -69,6 +73,7 @@ class Decided:
             plain_objects=self.plain_objects,
             not_apart=self.not_apart,
             one_way=self.one_way,
+            full_windows=self.full_windows,
             as_stages=self.as_stages,
             effects_are_stages=bool(self.as_stages),  # of which each is one
             given_up=self.given_up,

@@ -127,7 +127,7 @@ def _trace_until_decided(
         error, decided.unrolled = waiting
         _leave_out(root.__code__, error, decided, begun.first or error)
     as_arrays: tuple[TraceError, Decided] | None = None  # what was refused while long lists were arrays
-    keeps_lists = False
+    keeps_lists, without = False, ""
     while True:
         decided = lasting.lasting()
         try:
@@ -151,6 +151,13 @@ def _trace_until_decided(
             if decided.objects_found and not error.not_seen:
                 lasting.plain_objects = False  # statements that make and use them may be Python's
                 continue
+            if decided.windows and not error.not_seen and lasting.full_windows is not False:
+                if lasting.full_windows is None:
+                    lasting.full_windows, without = True, str(error)
+                    continue
+                if str(error) == without:  # it was something else
+                    lasting.full_windows = False
+                    continue
             if not lasting.takes_effects:
                 raise
             if not error.not_seen:
