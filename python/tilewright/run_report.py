@@ -4,7 +4,6 @@ NumPy or Python still have some, and a line for the whole."""
 from __future__ import annotations
 
 import json
-import re
 import sys
 from dataclasses import field
 from typing import Any
@@ -12,12 +11,11 @@ from typing import Any
 from .light_dataclass import dataclass
 from .own_frames import names_a_part
 from .quantities import aligned, counted, format_ns
+from .reasons import readable
 
 # Of the script's time: what takes less needs no reason; where compiled code has so much, nobody asks for what was never looked at.
 _LEAST_SHARE, _MOST_SHARE = 0.05, 0.8
 _MOST_ROWS, _MOST_NAMES = 12, 5  # that were not compiled
-_PLACE = re.compile(r"(?P<file>\S[^:]*):(?P<line>\d+), in (?P<name>[^:;]+): ")
-_FOLDERS = re.compile(r"/\S*/(?=[^/\s]+\.py\b)")
 _NOT_BUILT = "none of its calls asked for code"
 
 
@@ -203,7 +201,7 @@ def _reasons(rows: list[Row], ran: Ran, before_s: float) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for row in _shown(rows):
         if row.why_numpy or row.why_others:
-            why = _readable(row.why_numpy or row.why_others, row)
+            why = readable(row.why_numpy or row.why_others, *row.place).removesuffix(".")
             by_reason.setdefault(why, []).append(f"{row.name}, other calls" if row.why_others else row.name)
     if sum(row.before_s for row in rows if row.gain) < _MOST_SHARE * before_s:
         for why, names in ran.left_alone.items():
@@ -214,16 +212,6 @@ def _reasons(rows: list[Row], ran: Ran, before_s: float) -> list[str]:
 def _some(names: list[str]) -> str:
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _readable(why: str, row: Row) -> str:
-    """Places in the function itself by their line alone, all others by a file's name."""
-
-    def shown(place: re.Match[str]) -> str:
-        is_own = (place["file"], place["name"]) == row.place
-        return f"line {place['line']}: " if is_own else place[0]
-
-    return _FOLDERS.sub("", _PLACE.sub(shown, why, count=1)).removesuffix(".")
 
 
 def say(name: str, earlier: Ran | None, ran: Ran, as_json: bool) -> None:
