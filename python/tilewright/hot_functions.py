@@ -59,6 +59,8 @@ class HotFunction(JitFunction):
     or serves no call better. `leave` is called where Python is found to serve all calls best, and says whether no other calls
     will come here. `in_parts`: gives of a function that is refused one that does the same by parts which are compiled, or None."""
 
+    __doc__ = ""  # what IPython shows of `f?` is the user's own
+
     def __init__(
         self,
         function: types.FunctionType,

@@ -150,8 +150,8 @@ def _kinds(rows: list[Row]) -> str:
 def _why_nothing(rows: list[Row], ran: Ran) -> str:
     if not ran.has_numpy:
         return "nothing compiled: NumPy was not imported"
-    if any(row.compiled_ns for row in rows):
-        return "all that is compiled was compiled before"
+    if first := [row for row in rows if row.compiled_ns]:
+        return f"{_kinds(first)} compiled from the first call on"
     if any(row.is_awaited for row in rows):
         return "nothing compiled yet: the next run begins with the code that is there by then"
     if rows or ran.left_alone:

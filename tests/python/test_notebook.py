@@ -284,3 +284,15 @@ def test_another_session_finds_what_is_kept_of_a_cell_of_the_same_text():
     assert digest("/tmp/ipykernel_12/34.py") == digest("/tmp/ipykernel_13/34.py") != digest("/tmp/ipykernel_13/35.py")
     assert digest("<ipython-input-1-abc>") == digest("<ipython-input-20-abc>") != digest("<ipython-input-1-abd>")
     assert digest("a_1.py") != digest("a_2.py")
+
+
+def test_what_is_shown_of_a_hot_function_is_the_users_own():
+    from IPython.core.oinspect import Inspector
+    from tilewright.hot_functions import HotFunction
+
+    def adds(x, n=3):
+        """Adds."""
+        return x + n
+
+    shown = Inspector().info(HotFunction(adds, lambda _: True))
+    assert (shown["docstring"], shown["definition"], shown["class_docstring"]) == ("Adds.", "(x, n=3)", None)

@@ -300,9 +300,9 @@ def _tune_script(script: Script, options: Options, as_json: bool, quiet: bool, d
     if ended.is_interrupted:
         doing.words = "in the search"
         if not as_json:
-            print(
-                f"autotune: interrupted: {doing.kept(options.tune.db)}. The same command {_GOES_ON}.", file=sys.stderr
-            )
+            begun = f"{len(ended.results)} of {len(searches)} searches had begun, and " if len(searches) > 1 else ""
+            said = f"interrupted: {begun}{doing.kept(options.tune.db)}. The same command {_GOES_ON}."
+            print(f"autotune: {said}", file=sys.stderr)
         return INTERRUPTED
     if not_written is not None:
         return USAGE
