@@ -77,7 +77,7 @@ def test_an_interrupted_command_says_what_is_kept_and_how_to_go_on(tmp_path):
     asleep = "import time\nprint('on', flush=True)\ntime.sleep(60)\n"
     nothing = "no search had begun, and nothing is kept. The same command begins anew."
     assert interrupted(tmp_path, asleep, "on\n") == f"autotune: interrupted while s.py ran: {nothing}"
-    kept = "what was found until then is kept in s.db. The same command goes on from there."
+    kept = f"what was found until then is kept in {tmp_path}/s.db. The same command goes on from there."
     assert interrupted(tmp_path, SCRIPT, " best ", "--no-module") == f"autotune: interrupted: {kept}"
 
 
