@@ -52,7 +52,7 @@ def test_what_was_gained_is_told_by_function_and_for_the_whole():
         "  blur                 110   54 %   20 ms   1.01 ms  19.80x  default schedule",
         "  load                   5   12 %  100 ms                    not compiled",
         "  main.lines_3_to_4      3    4 %   60 ms     30 ms   2.00x",
-        "  load: line 3: open() is Python's",
+        "  load: s.py:3: open() is Python's",
         "s.py: about 4.05 s → 1.87 s (2.17x); 1 function and 1 region compiled, 59 % of the time before; tilewright's own start took 0.40 s beside that",
     ]
     assert document(None, after, rows_of(None, after))["functions"]["blur"]["calls"] == 110
