@@ -15,7 +15,7 @@ from .hot_functions import HotFunction
 from .hot_observer import is_generator
 from .originals import original_of
 from .record.capture import Recorder
-from .record.left_alone import is_left_alone
+from .record.left_alone import why_left_alone
 from .record.parts import in_parts
 from .record.regions import Region
 
@@ -51,7 +51,7 @@ class Ahead:
 
     def _run_of(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         """What stands for a function of the script's, or for statements of it."""
-        if not isinstance(function, types.FunctionType) or is_generator(function) or is_left_alone(function, name):
+        if not isinstance(function, types.FunctionType) or is_generator(function) or why_left_alone(function, name):
             return function
         try:
             made = _Recorded(function, lambda _: False, self._in_parts)

@@ -25,7 +25,7 @@ from .later_builds import go_on_behind_all_others
 from .machine import available_memory_bytes
 
 # Copies that wait for their turn, or have it: a page that this process writes meanwhile is copied.
-_MOST_COPIES, _LEAST_MEMORY_LEFT = 4, 0.5
+MOST_COPIES, _LEAST_MEMORY_LEFT = 4, 0.5
 _AT_A_TIME = max(1, (os.cpu_count() or 1) // 2)  # that have it, of all processes of this user
 _LOOK_NS = 10_000_000  # from one look at a copy to the next
 # A turn takes no longer, by the clock: a lock that a thread of a library held at the fork is given back by nobody in the copy, which
@@ -97,6 +97,11 @@ class FollowedApart:
                     self._end()
         return self.said is not None
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it was seen to have its turn."""
+        return self._turn_ns > 0
+
     def is_starved(self) -> bool:
         """Whether it has its turn, and no processor: all are the script's, or others'. Then it is ended."""
         took_s = (time.perf_counter_ns() - self._turn_ns) / 1e9
@@ -165,17 +170,28 @@ def that_go_on() -> list[FollowedApart]:
 
 def is_possible() -> bool:
     """Whether nothing goes on in this process that a copy would be cut off from, or that the script would see of it."""
-    return (
-        _is_alone()
-        and os.getpid() != 1  # in a container, whose orphans are its children
-        and threading.current_thread() is threading.main_thread()
-        and not later_builds.going_on()
-        and signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL
-        and sys.gettrace() is None
-        and _face.current_device() is None
-        and settings.cache_enabled()
-        and settings.cache_folder() is not None  # last: it asks the disk
-    )
+    return not why_impossible()
+
+
+def why_impossible() -> str:
+    """What it is that goes on, in words; "" where a copy can be made."""
+    if not _is_alone():
+        return "the script has threads of its own"
+    if os.getpid() == 1:  # in a container, whose orphans are its children
+        return "the script is the first process of a container"
+    if threading.current_thread() is not threading.main_thread():
+        return "its calls are a thread's"
+    if later_builds.going_on():
+        return "code is being built"
+    if signal.getsignal(signal.SIGCHLD) is not signal.SIG_DFL:
+        return "the script handles the ends of its child processes"
+    if sys.gettrace() is not None:
+        return "a debugger watches the script"
+    if _face.current_device() is not None:
+        return "its calls are for a device"
+    if not settings.cache_enabled() or settings.cache_folder() is None:  # last: it asks the disk
+        return "there is no cache on disk"
+    return ""
 
 
 def has_place() -> bool:
@@ -183,7 +199,7 @@ def has_place() -> bool:
     for one in [*_goes_on]:
         one.is_over()
     taken_bytes = _resident_bytes() * (len(_goes_on) + 1)
-    return len(_goes_on) < _MOST_COPIES and taken_bytes < _LEAST_MEMORY_LEFT * available_memory_bytes()
+    return len(_goes_on) < MOST_COPIES and taken_bytes < _LEAST_MEMORY_LEFT * available_memory_bytes()
 
 
 def _resident_bytes() -> int:

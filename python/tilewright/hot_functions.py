@@ -15,8 +15,9 @@ from .builder import build
 from .call_keys import call_key
 from .decorator import JitFunction
 from .errors import Error, InternalError, TraceError, TranslateError
-from .followed_apart import FollowedApart, has_place, is_possible
+from .followed_apart import MOST_COPIES, FollowedApart, has_place, is_possible, why_impossible
 from .own_frames import leave_out_ours
+from .quantities import format_ns
 from .signatures import parts_of
 from .specializing import LOST_IN_SEARCH
 
@@ -27,6 +28,9 @@ _MOST_APART = 16  # traces of a function
 # What it may take to find out that nothing is known of a call: a program of many objects has hundreds of guards.
 _ASKING, _FIRST_ASKING_NS = 0.02, 5_000_000
 _IN_PARTS = "Python runs some of it, or has to be watched while it does"
+_TOO_DEAR = "to follow it took too long for what its calls take"
+_ENDED = "the process that followed it ended before it had said anything"
+_IN_BACKGROUND = "still being compiled in the background"
 _BETWEEN_NS = 10_000_000  # that calls take from one look at whether a function is hot by now to the next
 _SHORT_NS = 1_000_000  # of a call, beside which asking whether its code is there takes long
 _FIRST_NS = 500_000_000  # of a function's first call: another one may follow
@@ -55,6 +59,8 @@ class HotFunction(JitFunction):
     or serves no call better. `leave` is called where Python is found to serve all calls best, and says whether no other calls
     will come here. `in_parts`: gives of a function that is refused one that does the same by parts which are compiled, or None."""
 
+    __doc__ = ""  # what IPython shows of `f?` is the user's own
+
     def __init__(
         self,
         function: types.FunctionType,
@@ -79,6 +85,8 @@ class HotFunction(JitFunction):
         # What another process finds out of it does not help this one: first the functions that it calls are compiled.
         self._is_left_to_parts = self._is_followed_here = False
         self._left_at_ns = 0  # what Python had taken for its calls by then
+        # For people: why it is left to Python, or to its parts; which function around it comes first; why no copy was made.
+        self._why_left = self._why_to_parts = self._waits_for = self._why_not_apart = ""
         self.next_look_ns = _WORTH_APART_NS  # at whether it is hot: once Python has taken so much for its calls
 
     def __eq__(self, other: object) -> bool:
@@ -181,7 +189,7 @@ class HotFunction(JitFunction):
                 if self._costs_too_much():
                     self._give_up()
                 elif self._is_lost:
-                    self._leave_to_python()
+                    self._leave_to_python("")  # its specializations know why, or its refusals
                 self.is_timed = self.may_be_compiled(began_ns)  # else the functions that it calls are
 
     def _begin(self) -> None:
@@ -195,14 +203,17 @@ class HotFunction(JitFunction):
         self._is_left_to_parts = known.left_alone.startswith(_IN_PARTS) and not known.traces
         if not known.left_alone or known.traces:
             return
+        if self._is_left_to_parts:
+            self._why_to_parts = known.left_alone.removeprefix(_IN_PARTS).strip(" ()")
         if not known.left_alone.startswith(LOST_IN_SEARCH):
-            self._take_parts()
+            self._take_parts(known.left_alone)
         if not (self._is_left_to_parts or self.is_given_up):
-            self._leave_to_python()
+            self._leave_to_python(known.left_alone)
 
     def _inside_of_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._depth += 1
         if self._depth > _DEEPEST:
+            self._why_left = f"calls itself, more than {_DEEPEST} calls deep"
             self._stays_here = not self._leave(self)
         try:
             return self._in_python(*args, **kwargs)
@@ -214,9 +225,9 @@ class HotFunction(JitFunction):
         """What Python takes for a call: in this process, or in an earlier one. 0 where no call was seen."""
         return self.python_ns / self.python_calls if self.python_calls else self._earlier_ns
 
-    def _leave_to_python(self) -> None:
+    def _leave_to_python(self, why: str) -> None:
         """All calls are Python's, from now on without us where nobody else holds this one."""
-        self.is_given_up = True
+        self.is_given_up, self._why_left = True, why
         self._stays_here = self._in_python is not self.__wrapped__ or not self._leave(self)
 
     def _take_new_parts(self) -> None:
@@ -228,13 +239,13 @@ class HotFunction(JitFunction):
         self._in_python, self._in_parts = function, None
         self.measure(function, _LOOKED)
 
-    def _take_parts(self) -> None:
+    def _take_parts(self, why: str) -> None:
         """It is refused as a whole: what can be compiled of it is."""
         in_parts, self._in_parts = self._in_parts, None
         made = None if in_parts is None else in_parts(self.__wrapped__)  # type: ignore[arg-type]  # a function
         if made is not None:
             self._run_by(made)
-            self._leave_to_python()
+            self._leave_to_python(why)
 
     def _run_in_parts(self, *args: Any, **kwargs: Any) -> Any:
         if parts_of(self.__wrapped__) != self._parts:  # those were of its earlier code
@@ -257,14 +268,18 @@ class HotFunction(JitFunction):
     def _decide(self) -> None:
         if self.mean_python_ns < _CALL_NS:
             if self.python_calls >= _LOOKED:
+                self._why_left = f"calls are too short: {format_ns(_CALL_NS)} are the least"
                 self._stays_here = not self._leave(self)
         elif (
             self.python_ns - self._left_at_ns > _WORTH_APART_NS  # first, since it is known at once
             and self.python_ns - self._left_at_ns > self._worth_ns
-            and not any(one.may_be_compiled(began_ns) for one, began_ns in (*_here.functions, *self.calls_here()))
         ):
-            self.is_hot = self.is_timed = True
-            self._is_followed_here = self._is_left_to_parts
+            around = (*_here.functions, *self.calls_here())
+            first = next((one for one, began_ns in around if one.may_be_compiled(began_ns)), None)
+            self._waits_for = "" if first is None else first.__qualname__
+            if first is None:
+                self.is_hot = self.is_timed = True
+                self._is_followed_here = self._is_left_to_parts
 
     @property
     def _worth_ns(self) -> int:
@@ -326,6 +341,7 @@ class HotFunction(JitFunction):
 
     def _follow_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], is_idle: bool = True) -> None:
         if not has_place():
+            self._why_not_apart = f"{MOST_COPIES} others were being compiled in the background, or memory was short"
             return
         self._begun_apart += 1
         self._unknown_ns = 0
@@ -353,7 +369,10 @@ class HotFunction(JitFunction):
             is_whole = "refused" in said and not said["is_not_seen"]
             why = str(said.get("refused") or said.get("not_kept"))
             trace_cache.leave_alone(
-                self._trace_key(None), self.__wrapped__, why if is_whole else f"{_IN_PARTS} ({why})"
+                self._trace_key(None),
+                self.__wrapped__,
+                why if is_whole else f"{_IN_PARTS} ({why})",
+                python_ns=self.mean_python_ns,
             )
         return said
 
@@ -362,14 +381,15 @@ class HotFunction(JitFunction):
         if said.get("not_kept") == "":
             return
         if not said:  # what has ended a copy would end the script
-            said = {"refused": "the process that followed it ended before it had said anything", "is_not_seen": False}
+            said = {"refused": _ENDED, "is_not_seen": False}
         if "refused" in said and not said["is_not_seen"]:
             self._refused[self._key_apart] = TraceError(said["refused"])
         else:
             self.is_hot = self.is_timed = False
             self._is_left_to_parts, self._left_at_ns = True, self.python_ns
+            self._why_to_parts = str(said.get("refused") or said.get("not_kept"))
         if said.get("is_of_all") and not self._specializations:
-            self._take_parts()
+            self._take_parts(str(said.get("refused", "")))
 
     def _followed(self, *call: Any) -> Any:
         began_ns = time.perf_counter_ns()
@@ -379,10 +399,9 @@ class HotFunction(JitFunction):
             self._followed_ns += time.perf_counter_ns() - began_ns
 
     def _give_up(self) -> None:
-        self._leave_to_python()
+        self._leave_to_python(_TOO_DEAR)
         if self.keeps_traces and not any(one.versions for one in self._specializations):
-            why = "to follow it took too long for what its calls take"
-            trace_cache.leave_alone(self._trace_key(None), self.__wrapped__, why)
+            trace_cache.leave_alone(self._trace_key(None), self.__wrapped__, _TOO_DEAR, python_ns=self.mean_python_ns)
 
     def _costs_too_much(self) -> bool:
         """Whether to follow it took longer than Python took for its calls before, half as long where no code came of that: each
@@ -401,6 +420,53 @@ class HotFunction(JitFunction):
         if self.is_hot:
             return not self._refused and not any(one.why_numpy for one in self._specializations)
         return self.python_calls > 0 or time.perf_counter_ns() - began_ns < _FIRST_NS
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether its code is being made, or is there for later calls."""
+        is_begun = self._apart is not None and not self._why_apart(self._apart).startswith(_ENDED)
+        return not self.is_given_up and (is_begun or any(one.awaits_code for one in self._specializations))
+
+    @property
+    def why_python(self) -> str:
+        """Why no code has its calls so far, and what may become of that. What refuses calls, and at which of them NumPy is faster, its
+        refusals and specializations say."""
+        if self._why_left:
+            return self._why_left
+        if self._apart is not None and (said := self._why_apart(self._apart)):
+            return said
+        if any(one.is_being_built or one.awaits_code for one in self._specializations):
+            return _IN_BACKGROUND
+        if self._is_left_to_parts:
+            why = f"what it does is known only where it is done ({self._why_to_parts})"
+            return f"{why}, so it is compiled in the script itself, once calls have taken {format_ns(_WORTH_NS)} more"
+        if not self.is_hot:
+            return self._why_not_hot()
+        if self._begun_apart >= _MOST_APART:
+            return f"{_MOST_APART} calls were followed, and each was of another kind"
+        return self._why_not_here() or self._why_not_apart or "no code was there at the last call"
+
+    def _why_apart(self, apart: FollowedApart) -> str:
+        """As why_python, of one that a copy of this process follows, or has followed."""
+        if not apart.is_over():
+            return _IN_BACKGROUND if apart.has_begun else "to be compiled in the background, behind others"
+        said = apart.said or {"refused": _ENDED}
+        return str(said.get("refused", "")) or ("" if said.get("not_kept") else "the code came behind the last call")
+
+    def _why_not_hot(self) -> str:
+        """As why_python, of one whose calls are measured."""
+        took_ns = self.python_ns - self._left_at_ns
+        if self._waits_for:
+            return f"called by {self._waits_for}, which is compiled first"
+        if took_ns <= _WORTH_APART_NS:
+            return f"{format_ns(took_ns)} in all: what takes {format_ns(_WORTH_APART_NS)} is compiled"
+        return self._why_not_here() or "no call came behind that"
+
+    def _why_not_here(self) -> str:
+        """Why a function of the script waits for longer than others."""
+        why = why_impossible()
+        when = f"so what takes {format_ns(_WORTH_NS)} is compiled in the script itself, and nothing else"
+        return f"{why}, {when}" if why else ""
 
     def _stay_until_built(self, *call: Any) -> None:
         # Calls that C makes are not among those that this thread is in.

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .errors import Error, FallbackWarning
-from .record.left_alone import is_left_alone
+from .record.left_alone import why_left_alone
 from .record.observe import Observer, Replace
 from .record.ownership import Users
 
@@ -38,6 +38,7 @@ class HotObserver(Observer):
     def __init__(self, users: Users, replace: Replace) -> None:
         super().__init__(users, replace)
         self.jitted: list[Any] = []
+        self.left_alone: dict[str, dict[str, None]] = {}  # names of functions that nothing stands for, by why
         self.own_ns = 0  # that making them took
 
     def observed(self, name: str, value: Any, into: Any) -> Any:
@@ -52,10 +53,16 @@ class HotObserver(Observer):
 
     def takes(self, function: types.FunctionType) -> bool:
         """Whether such a function may be array code: there is NumPy, and it ends before its caller goes on."""
-        return "numpy" in sys.modules and not is_generator(function)
+        if is_generator(function):
+            self.left_alone.setdefault("a generator or a coroutine", {})[function.__qualname__] = None
+            return False
+        return "numpy" in sys.modules
 
     def is_left_alone(self, function: types.FunctionType, name: str) -> bool:
-        return is_left_alone(function, name)
+        why = why_left_alone(function, name)
+        if why:
+            self.left_alone.setdefault(why, {})[function.__qualname__] = None
+        return bool(why)
 
     def hot_of(self, function: types.FunctionType) -> Any:
         from .bound_method import BoundMethod  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
@@ -121,22 +128,31 @@ def is_tuned(function: Any) -> bool:
     return any(one.has_own_schedule for one in function.specializations)
 
 
+def _schedules_of(function: Any) -> str:
+    """By which its code runs."""
+    built = [one for one in function.specializations if one.versions and not one.large_reason]
+    return "; other calls: ".join(dict.fromkeys(one.schedule_words for one in built))
+
+
 def times_of(function: Any) -> dict[str, Any] | None:
-    """Of a jitted function's calls; None of one that was not called, or not long enough to be looked at."""
-    given_up = ["to follow it took too long for what its calls take"] if getattr(function, "is_given_up", False) else []
+    """Of a jitted function's calls; None of one of which none was seen, unless an earlier process knew why it is Python's."""
+    is_built = any(one.versions and not one.large_reason for one in function.specializations)
     in_numpy = [
         *function.refusals,
-        *given_up,
         *(why for one in function.specializations for why in one.why_numpy.values()),
         *(one.large_reason for one in function.specializations if one.large_reason),
     ]
+    if not is_built and not in_numpy and (why := getattr(function, "why_python", "")):
+        in_numpy.append(why)
     calls, ns = (getattr(function, f"python_{what}", 0) for what in ("calls", "ns"))
     missed_calls, missed_ns = (getattr(function, f"missed_{what}", 0) for what in ("calls", "ns"))
     called = calls + max(function.timed_calls, missed_calls)
-    if not (function.is_timed or getattr(function, "is_hot", False)) or not called:
+    is_left = bool(getattr(function, "is_given_up", False))
+    if not called and not (is_left and function.mean_python_ns):
         return None
     return {
         "calls": called, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "mean_python_ns": function.mean_python_ns,
-        "missed_calls": missed_calls, "missed_ns": missed_ns, "in_numpy": in_numpy,
-        "is_built": any(one.versions and not one.large_reason for one in function.specializations),
+        "missed_calls": missed_calls, "missed_ns": missed_ns, "in_numpy": in_numpy, "is_built": is_built,
+        "is_left": is_left, "is_awaited": getattr(function, "is_awaited", False), "schedule": _schedules_of(function),
+        "place": [function.__wrapped__.__code__.co_filename, function.__name__],
     }  # fmt: skip

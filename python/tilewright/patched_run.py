@@ -103,6 +103,8 @@ class _Run(HotObserver):
             "ended_ns": time.perf_counter_ns(),
             "functions": {name: vars(times) for name, times in self.functions.items() if times.calls},
             "patched": list(dict.fromkeys(one.__qualname__ for one in self.jitted if is_tuned(one))),
+            "left_alone": {why: list(names) for why, names in self.left_alone.items()},
+            "has_numpy": "numpy" in sys.modules,
         }
         for one in self.jitted:
             if (times := times_of(one)) is not None:

@@ -93,7 +93,10 @@ def load_script(script: Script, compiled: Compiled = plainly) -> tuple[types.Cod
     try:
         source = path.read_bytes()
     except FileNotFoundError:
-        raise ScriptStopped(f"{script.name}: no such file.") from None
+        meant = f"{script.name}.py"
+        raise ScriptStopped(
+            f"{script.name}: no such file.", f"Did you mean {meant}?" if os.path.isfile(f"{path}.py") else ""
+        ) from None
     except IsADirectoryError:
         raise ScriptStopped(f"{script.name}: a folder. Give a script, or a folder that holds some.") from None
     except OSError as error:

@@ -20,6 +20,7 @@ from .kinds_of_values import may_be_changed
 from .numpy_calls import MAX_WATCHED, numpy_raises
 from .partials import is_beyond_limit, is_beyond_memory
 from .plan_calls import Unserved, active, marked_active, marked_compared
+from .quantities import format_ns
 from .signatures import parts_of
 from .specialization import Specialization
 from .trials import Trial
@@ -324,7 +325,7 @@ class Serving(TriedCalls):
             self._remember(specialization, bound, is_win=times.wins_clearly)
         if times is None or not times.loses:
             return False
-        reason = f"NumPy takes {times.numpy_ns / 1e3:.1f} us, compiled code {times.compiled_ns / 1e3:.1f} us"
+        reason = f"NumPy takes {format_ns(times.numpy_ns)}, compiled code {format_ns(times.compiled_ns)}"
         specialization.run_in_numpy(bound, reason)
         self._publish(specialization)
         return True

@@ -254,7 +254,8 @@ class Session(HotObserver):
             shown = f"{name} ({count + 1})" if count else name  # was defined anew
             patched += [shown] if times.pop("is_tuned") else []
             functions[shown] = times
-        return session_lines(Ran(self._began_ns, time.perf_counter_ns(), self.own_ns, functions, patched))
+        left_alone = {why: list(names) for why, names in self.left_alone.items()}
+        return session_lines(Ran(self._began_ns, time.perf_counter_ns(), self.own_ns, functions, patched, left_alone))
 
 
 class _Recording(Observer):

@@ -26,16 +26,19 @@ from .machine import CUDA_DEFAULT, machine_mark
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
 from .program import Program, ScalarArgument, evaluate, holds
+from .quantities import counted
 from .signatures import own_signature
 from .stage_shares import StageShare, shares
 from .thread_budget import get_num_threads
 from .trials import Trial
 from .work import SMALL_WORK, is_small, moved_bytes, work_condition, work_of
-from .workload import signature
+from .workload import EXACT, signature
 
 _MAX_VERSIONS = 12
 _LEADING = ("tuned", "by hand")
 MOST_RUNS = 1_000_000  # of a profile
+# What records of searches that are not over say (autotune/tune.cpp), in words; one that was killed has written that it runs.
+_UNFINISHED = {"running": "its search goes on, or was killed", "interrupted": "its search was interrupted"}
 _VARIANT = re.compile(r"^variant (\w+) = (\w+)$", re.MULTILINE)
 _numbers = itertools.count(1)
 
@@ -424,6 +427,20 @@ class Specialization:
     def has_own_schedule(self) -> bool:
         """Whether a tuned or hand-written schedule is in use."""
         return self.lead is not None
+
+    @property
+    def schedule_words(self) -> str:
+        """Whose schedule is in use: "tuned" alone where a search came to its end and found a faster one than the default."""
+        lead, evidence = self.lead, self.evidence or {}
+        if lead is None or lead.label != "tuned":
+            return "default schedule" if lead is None else "your schedule"
+        stopped, tried = str(evidence.get("stopped") or ""), counted(int(evidence.get("candidates") or 0), "candidate")
+        size = "" if evidence.get("for", EXACT) == EXACT else ", at another size"
+        if stopped in _UNFINISHED:
+            return f"tuned so far, {tried}: {_UNFINISHED[stopped]}{size}"
+        if evidence.get("default_ns") and evidence.get("kernel_ns", 0) >= evidence["default_ns"]:
+            return f"default schedule: the fastest of {tried} that a search has measured{size}"
+        return f"tuned{size}"
 
     @property
     def iterates_on_host(self) -> bool:

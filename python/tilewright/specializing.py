@@ -343,7 +343,7 @@ class Specializing(_face.Dispatcher):
         key = self._trace_key(None, takes_effects=True)  # as those functions ask for it
         if figures.ratio < 1:
             why = f"{LOST_IN_SEARCH} takes {1 / figures.ratio:.1f} times what NumPy does"
-            trace_cache.leave_alone(key, self.__wrapped__, why, forgets=True)
+            trace_cache.leave_alone(key, self.__wrapped__, why, forgets=True, python_ns=python_ns)
             return ""
         traced, example = specialization.traced, specialization.example.without_data()
         why_not = trace_cache.keep(key, traced, self.__wrapped__)

@@ -14,7 +14,7 @@ from .binding import Bound
 from .light_dataclass import dataclass
 from .machine import machine_mark
 from .native import compiler
-from .workload import Workload
+from .workload import EXACT, Workload
 
 if TYPE_CHECKING:
     from .specialization import Specialization
@@ -91,6 +91,6 @@ def stored_schedule(specialization: Specialization, bound: Bound, path: Path | N
         "candidates": record.get("trials"),
         "stopped": record.get("reason"),
         "workload_key": workload.key,
-        "for": "this very workload" if exact else "another size of this program",
+        "for": EXACT if exact else "another size of this program",
     }
     return Stored(record["schedule"], evidence)

@@ -508,13 +508,14 @@ def keep(key: str, traced: Traced, function: Any) -> str:
     return "" if _change(key, with_it) else "the cache cannot be written"
 
 
-def leave_alone(key: str, function: Any, why: str, *, forgets: bool = False) -> None:
-    """Later processes need not try to compile a function that this one gave up. `forgets`: nor use what is known of it."""
+def leave_alone(key: str, function: Any, why: str, *, forgets: bool = False, python_ns: float = 0.0) -> None:
+    """Later processes need not try to compile a function that this one gave up. `forgets`: nor use what is known of it. `python_ns`:
+    as in note()."""
     digest = _file_digest(function)
 
     def left(known: Kept) -> Kept:
         found = known._replace(traces=()) if forgets else known
-        return found._replace(left_alone=why, file_digest=digest)
+        return found._replace(left_alone=why, file_digest=digest, python_ns=python_ns or found.python_ns)
 
     _change(key, left)
 

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from .light_dataclass import dataclass
+from .quantities import format_ns
 
 _TRIED = 3  # calls of each side, where none may be made twice
 # Short calls cost next to nothing, and another process that has the core for a turn takes longer than they do.
@@ -118,11 +119,11 @@ class Trial:
     def why_numpy(self) -> str:
         """Why NumPy is to take such calls; "" where it is not."""
         if self.is_lost_by_looking:
-            takes = f"NumPy takes {min(self.numpy_ns) / 1e3:.1f} us"
-            return f"{takes}, looking at what its calls change {self.looking_ns / 1e3:.1f} us"
+            takes = f"NumPy takes {format_ns(min(self.numpy_ns))}"
+            return f"{takes}, looking at what its calls change {format_ns(self.looking_ns)}"
         if self._is_as_expected:
             return ""
         compiled_ns, numpy_ns = min(self.plan_ns[1:]), min(self.numpy_ns)
         if compiled_ns <= (_WORTH_OF_STAGES if self.is_all_stages else _WORTH) * numpy_ns:
             return ""
-        return f"NumPy takes {numpy_ns / 1e3:.1f} us, compiled code {compiled_ns / 1e3:.1f} us"
+        return f"NumPy takes {format_ns(numpy_ns)}, compiled code {format_ns(compiled_ns)}"

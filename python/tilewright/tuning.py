@@ -130,6 +130,8 @@ class TuneResult:
             notes = [str(note) for note in self.raw.get("notes", [])]
             if notes:
                 return f"{self.function}: nothing measured: {'; '.join(notes)}"
+            if self.raw.get("interrupted") or self.raw.get("cancelled"):
+                return f"{self.function}: nothing measured: the search was interrupted"
             return f"{self.function}: nothing measured within the budget ({self.reason}). Give a larger --budget."
         known = f" and {self.known} known from before" if self.known else ""
         placed = f" on {self.device} with data on the device" if self.device else ""

@@ -78,7 +78,18 @@ def autotune(*arguments, cwd, stdin=None):
             "autotune: s.py: no call of g with NumPy arrays was seen. Is the name right, and does the script call it?",
         ),
         (["show"], "autotune: no script given. Try `autotune script.py`; `autotune --help` lists the options."),
-        (["run", "none.py", "two.py"], "autotune: run: 2 scripts given. Give one."),
+        (
+            ["run", "none.py", "two.py"],
+            "autotune: run: 2 scripts given. Give one. Arguments of the script follow after --.",
+        ),
+        (
+            ["run", "s.py", "--bfore"],
+            "autotune: run: no option --bfore (did you mean --before?). Arguments of the script follow after --.",
+        ),
+        (["run", "s"], "autotune: s: no such file. Did you mean s.py?"),
+        (["rum", "s.py"], "autotune: rum: no such file, and no command. Did you mean `autotune run s.py`?"),
+        (["help"], "autotune: help: no such file, and no command. Did you mean `autotune --help`?"),
+        (["s.py", "100"], "autotune: 100: no such file. Arguments of the script follow after --."),
         (["run", "none.py"], "autotune: none.py: no such file."),
         (
             ["null.py"],
@@ -189,7 +200,7 @@ def test_several_functions_and_one_that_no_module_can_have(tmp_path):
         in (tmp_path / "s_tuned" / "__init__.pyi").read_text()
     )
     done = autotune("run", "s.py", cwd=tmp_path)
-    rows = re.findall(r"^  (\S+) +1 .*  tuned$", done.stderr, re.M)
+    rows = re.findall(r"^  (\S+) +1 .*  (?:tuned|default schedule: the fastest of .*)$", done.stderr, re.M)
     assert sorted(rows) == ["Model.apply", "total"], done.stderr
 
 

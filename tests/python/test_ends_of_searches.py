@@ -57,6 +57,48 @@ def test_before_there_is_anything_it_just_ends(tmp_path, number):
     assert "Traceback" not in said
 
 
+def interrupted(tmp_path, text, word, *options):
+    """What the command says that Ctrl-C comes into once it has said `word`."""
+    (tmp_path / "s.py").write_text(text)
+    with subprocess.Popen(
+        [sys.executable, "-m", "tilewright", "s.py", "--budget", "300s", "--db", "s.db", *options],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    ) as process:  # fmt: skip
+        for line in process.stderr:
+            if word in line:
+                break
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=200)[1]
+    assert process.returncode == 130, said
+    return said.splitlines()[-1]
+
+
+def test_an_interrupted_command_says_what_is_kept_and_how_to_go_on(tmp_path):
+    asleep = "import time\nprint('on', flush=True)\ntime.sleep(60)\n"
+    nothing = "no search had begun, and nothing is kept. The same command begins anew."
+    assert interrupted(tmp_path, asleep, "on\n") == f"autotune: interrupted while s.py ran: {nothing}"
+    kept = f"what was found until then is kept in {tmp_path}/s.db. The same command goes on from there."
+    assert interrupted(tmp_path, SCRIPT, " best ", "--no-module") == f"autotune: interrupted: {kept}"
+
+
+def test_what_does_not_compile_is_told_with_where_the_time_went(tmp_path):
+    refused = "import numpy as np\ndef f(x):\n    class C: v = 3\n    return np.sin(x) * C.v\nfor _ in range(9): f(np.ones(200_000))\n"
+    (tmp_path / "s.py").write_text(refused)
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", "s.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 2
+    said = done.stderr.splitlines()
+    assert said[3].startswith("  f ") and said[3].endswith("not tuned (see below)"), done.stderr
+    assert said[-2].startswith("autotune: f: not tuned: s.py:3: a class statement; "), done.stderr
+    assert said[-1].startswith("s.py: nothing to tune: what takes longest does not compile as a whole. `autotune run`")
+
+
 def test_an_export_without_memory_leaves_the_closing_line(tmp_path, monkeypatch, capsys):
     from tilewright.cli import tune_command
     from tilewright.cli.app import main

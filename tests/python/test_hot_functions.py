@@ -182,7 +182,7 @@ def test_what_the_values_of_a_call_decide_is_kept_of_no_function(monkeypatch):
         raise error
 
     monkeypatch.setattr(HotFunction, "specialize", refuses)
-    monkeypatch.setattr(trace_cache, "leave_alone", lambda *given: kept.append(given[-1]))
+    monkeypatch.setattr(trace_cache, "leave_alone", lambda *given, **_: kept.append(given[-1]))
     hot = HotFunction(half, lambda _: True)
     for error.depends_on_values in (True, False):
         assert hot._followed_there((1.0,), {})["refused"]

@@ -284,3 +284,10 @@ def test_another_session_finds_what_is_kept_of_a_cell_of_the_same_text():
     assert digest("/tmp/ipykernel_12/34.py") == digest("/tmp/ipykernel_13/34.py") != digest("/tmp/ipykernel_13/35.py")
     assert digest("<ipython-input-1-abc>") == digest("<ipython-input-20-abc>") != digest("<ipython-input-1-abd>")
     assert digest("a_1.py") != digest("a_2.py")
+
+
+def test_what_is_shown_of_a_hot_function_is_the_users_own(tmp_path):
+    text = "import numpy as np, tilewright\ntilewright.enable()\ndef adds(x, n=3):\n    'Adds.'\n    return x + n"
+    *_, shown = cells(tmp_path, text, "adds?")
+    assert re.search(r"^Docstring: +Adds\.$", shown, re.M) and "adds(x, n=3)" in shown
+    assert "Class docstring" not in shown

@@ -70,7 +70,7 @@ def test_small_calls_stay_with_numpy_where_it_is_faster(monkeypatch):
     f, measured = jitted(monkeypatch, 50 * US, 10 * US)
     f(SMALL)
     assert runs_of_numpy(f, SMALL) == 1
-    assert "NumPy takes 10.0 us, compiled code 50.0 us" in f.explain(source=False)
+    assert "NumPy takes 10 us, compiled code 50 us" in f.explain(source=False)
     looks = dict(measured.looks)
     f(LARGE)  # another version, with a measurement of its own
     assert runs_of_numpy(f, LARGE) == 1 and all(measured.looks[side] > looks[side] for side in looks)
@@ -108,7 +108,7 @@ def test_long_calls_that_lose_stay_with_numpy(monkeypatch):
     f, _ = jitted(monkeypatch, 10_000 * US, 4_000 * US)
     f(LARGE)
     assert runs_of_numpy(f, LARGE) == 1
-    assert "NumPy takes 4000.0 us, compiled code 10000.0 us" in f.explain(source=False)
+    assert "NumPy takes 4 ms, compiled code 10 ms" in f.explain(source=False)
 
 
 def test_numpy_runs_once_where_a_long_call_wins_and_is_stopped_there(monkeypatch):
@@ -197,7 +197,7 @@ def test_a_stored_schedule_that_loses_is_withdrawn_at_its_first_call(monkeypatch
     f(SMALL)
     loses = numpy_ns < 50 * US
     assert measured.looks["numpy"] and runs_of_numpy(f, SMALL) == loses
-    assert ("NumPy takes 10.0 us, compiled code 50.0 us (under the schedule that" in f.explain(source=False)) == loses
+    assert ("NumPy takes 10 us, compiled code 50 us (under the schedule that" in f.explain(source=False)) == loses
     assert f.for_args(SMALL).has_own_schedule == (not loses)
 
 

@@ -407,11 +407,11 @@ def test_a_trial_is_over_once_one_side_is_faster():
     assert times.is_over and times.why_numpy == ""
     assert not trial_of([900, 190], [200]).is_over
     times = trial_of([900, 250, 230, 260], [200, 210, 205])
-    assert times.is_over and times.why_numpy == "NumPy takes 200000.0 us, compiled code 230000.0 us"
+    assert times.is_over and times.why_numpy == "NumPy takes 200 ms, compiled code 230 ms"
     times = trial_of([900, 199], [200, 201])
     assert not times.why_numpy
     times.is_all_stages = True  # nothing is won
-    assert times.why_numpy == "NumPy takes 200000.0 us, compiled code 199000.0 us"
+    assert times.why_numpy == "NumPy takes 200 ms, compiled code 199 ms"
 
 
 def test_a_trial_is_over_where_looking_takes_longer_than_numpy():
@@ -422,7 +422,7 @@ def test_a_trial_is_over_where_looking_takes_longer_than_numpy():
     assert times.is_numpys_turn and not times.is_over
     times.numpy_ns.append(2_000_000)
     assert not times.is_numpys_turn and times.is_over
-    assert times.why_numpy == "NumPy takes 2000.0 us, looking at what its calls change 3000.0 us"
+    assert times.why_numpy == "NumPy takes 2 ms, looking at what its calls change 3 ms"
     times = trial_of([], [0.01])
     times.looking_ns = 50_000  # calls tell
     assert not times.is_over and not trial_of([], []).is_numpys_turn
@@ -449,7 +449,7 @@ def test_a_trial_of_short_calls_does_not_hang_on_one_of_them():
 def test_compiled_code_of_very_short_calls_has_time_to_get_warm():
     assert not trial_of([9, *[0.2] * 15], [0.1] * 16).is_over
     times = trial_of([9, *[0.2] * 16], [0.1] * 16)
-    assert times.is_over and times.why_numpy == "NumPy takes 100.0 us, compiled code 200.0 us"
+    assert times.is_over and times.why_numpy == "NumPy takes 100 us, compiled code 200 us"
     assert trial_of([9, 0.2, 0.04], [0.1] * 3).is_over  # and wins as soon as it does
 
 

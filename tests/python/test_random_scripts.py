@@ -9,7 +9,7 @@ import pytest
 from attack_scripts import Ended, attack, compared, difference
 from shrunk_scripts import shrunk
 from tilewright.own_frames import leave_out_ours
-from tilewright.record.left_alone import is_left_alone
+from tilewright.record.left_alone import why_left_alone
 
 pytestmark = pytest.mark.worker
 
@@ -122,7 +122,9 @@ def test_functions_that_are_used_as_objects_are_left_alone(tmp_path):
         file.write_text(text)
         space = {"__name__": "s"}
         exec(compile(text, str(file), "exec"), space)
-        return [is_left_alone(space[name], name) for name in names if isinstance(space[name], types.FunctionType)]
+        return [
+            why_left_alone(space[name], name) != "" for name in names if isinstance(space[name], types.FunctionType)
+        ]
 
     text = "def f(): pass\ndef g(): pass\ndef loss(): pass\nf.calls = 0\ndef main(x):\n    loss = x\n    return loss.mean()\n"
     assert left(text, "f", "g", "loss") == [True, False, False]

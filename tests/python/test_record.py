@@ -672,11 +672,11 @@ def test_where_the_time_went(tmp_path):
     rows = {row.function: row for row in time_rows(recorder)}
     assert list(rows)[:3] == ["refused", "outer", "inner"] and list(rows)[-1] == "elsewhere"
     assert {name: (row.calls, row.fate) for name, row in rows.items()} == {
-        "outer": (2, "tuned"),
+        "outer": (2, "chosen"),
         "refused": (1, "not tuned (see below)"),
         "inner": (2, "compiled along with outer"),
         "plain": (1, "not tuned: it takes no arrays"),
-        "small": (1, "not tuned: others take longer; --function small tunes it"),
+        "small": (1, "not tuned: others take longer; --function small tries it"),
         "elsewhere": (None, ""),
     }
     assert rows["outer"].own_ns < rows["inner"].total_ns < rows["outer"].total_ns
@@ -684,7 +684,7 @@ def test_where_the_time_went(tmp_path):
     lines = time_lines(recorder)
     assert re.fullmatch(r"where the script's [\d.]+ m?s went:", lines[0])
     assert lines[1].split() == ["function", "calls", "time", "share", "itself"]
-    assert lines[3].split()[:2] == ["outer", "2"] and lines[3].endswith("  tuned")
+    assert lines[3].split()[:2] == ["outer", "2"] and lines[3].endswith("  chosen")
 
 
 def test_where_a_module_cannot_have_the_first_one_that_it_can_have_is_taken_too(tmp_path):
@@ -885,7 +885,7 @@ def test_pure_functions_that_a_script_calls_are_seen(tmp_path, monkeypatch):
     sys.modules.pop("pure_here", None)
     assert [one.choice.candidate.name for one in found.prepared] == ["work"]
     with pytest.raises(
-        NothingToTune, match=r"talks: not tuned: .*in talks: print\(\) in print\('called'\); it may do more than"
+        NothingToTune, match=r"talks: not tuned: script\.py:\d+: print\(\) in print\('called'\); it may do more than"
     ):
         prepare(script(tmp_path, text), Request(function="talks"))
     sys.modules.pop("pure_here", None)

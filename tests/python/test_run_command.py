@@ -21,19 +21,39 @@ def compiled(calls, ms, python_calls=0, python_ms=0.0, **more):
     return {**times, "missed_calls": 0, "missed_ns": 0, "in_numpy": [], "is_built": True, **more}
 
 
+def told(functions, s=2.0, earlier=None, patched=(), **more):
+    return lines_of("s.py", earlier, Ran(0, round((s + 0.4) * 1e9), 400_000_000, functions, [*patched], **more))
+
+
+def python(calls, ms, why, **more):
+    """Of a function that is not compiled."""
+    return compiled(calls, ms, calls, ms, is_built=False, in_numpy=[why], **more)
+
+
 def test_what_was_gained_is_told_by_function_and_for_the_whole():
     # 0.4 s of a short script are tilewright's start.
     functions = {
-        "blur": compiled(110, 300, 10, 200, missed_calls=1, missed_ns=200_000_000),
-        "load": compiled(5, 40, 4, 400, is_built=False, in_numpy=["s.py:3, in load: open() is Python's"]),
+        "blur": compiled(110, 300, 10, 200, missed_calls=1, missed_ns=200_000_000, schedule="default schedule"),
+        "load": compiled(
+            5,
+            40,
+            4,
+            400,
+            is_built=False,
+            in_numpy=["/home/s.py:3, in load: open() is Python's."],
+            place=["/home/s.py", "load"],
+        ),
         "main": compiled(1, 0, 1, 1500),
+        "main.lines_3_to_4": compiled(3, 60, 1, 60),
     }
     after = Ran(0, 2_270_000_000, 400_000_000, functions, [])
     assert lines_of("s.py", None, after) == [
-        "  function  calls  share   NumPy  compiled",
-        "  blur        110   56 %   20 ms   1.01 ms  19.80x",
-        "  load          5   13 %  100 ms                    NumPy's: s.py:3, in load: open() is Python's",
-        "s.py: about 3.96 s → 1.87 s (2.12x); 1 function compiled, 56 % of the time before; tilewright's own start took 0.40 s beside that",
+        "  function           calls  share   NumPy  compiled",
+        "  blur                 110   54 %   20 ms   1.01 ms  19.80x  default schedule",
+        "  load                   5   12 %  100 ms                    not compiled",
+        "  main.lines_3_to_4      3    4 %   60 ms     30 ms   2.00x",
+        "  load: s.py:3: open() is Python's",
+        "s.py: about 4.05 s → 1.87 s (2.17x); 1 function and 1 region compiled, 59 % of the time before; tilewright's own start took 0.40 s beside that",
     ]
     assert document(None, after, rows_of(None, after))["functions"]["blur"]["calls"] == 110
     before = Ran(0, 4_000_000_000, 0, {}, [])
@@ -42,12 +62,56 @@ def test_what_was_gained_is_told_by_function_and_for_the_whole():
 
 def test_a_tuned_function_has_the_time_of_the_run_before():
     before = Ran(0, 2_000_000_000, 0, {"blur": {"calls": 12, "ns": 300_000_000}}, [])
-    after = Ran(0, 1_900_000_000, 0, {"blur": compiled(12, 150)}, ["blur"])
+    after = Ran(0, 1_900_000_000, 0, {"blur": compiled(12, 150, schedule="tuned")}, ["blur"])
     assert lines_of("s.py", before, after)[1] == "  blur         12   15 %  25 ms   12.5 ms  2.00x  tuned"
-    nothing = Ran(0, 1_010_000_000, 10_000_000, {}, [])
-    assert lines_of("s.py", None, nothing) == [
-        "s.py: 1.00 s; no function took long enough to be compiled; tilewright's own start took 0.01 s beside that"
+
+
+def test_where_nothing_is_compiled_the_line_for_the_whole_says_why():
+    def whole(functions, **more):
+        line = told(functions, **more)[-1]
+        assert line.endswith("; tilewright's own start took 0.40 s beside that")
+        return line.removeprefix("s.py: 2.00 s; ").partition(";")[0]
+
+    assert whole({}, has_numpy=False) == "nothing compiled: NumPy was not imported"
+    assert (
+        whole({"f": python(9, 90, "few")})
+        == "nothing compiled: none of its functions and loops of arrays took 5 % of that"
+    )
+    assert whole({"f": python(9, 900, "few")}) == "nothing compiled: the lines above say why"
+    assert whole({}, left_alone={"a generator": ["f"]}) == "nothing compiled: the lines above say why"
+    awaited = "nothing compiled yet: the next run begins with the code that is there by then"
+    assert whole({"f": python(9, 900, "few", is_awaited=True)}) == awaited
+
+
+def test_what_python_runs_is_told_with_each_reason_once():
+    functions = {
+        "a": python(9, 900, "called by b, which is compiled first"),
+        "b": python(2, 1000, "/x/y/t.py:7, in g: print() at /x/y/u.py:9; it prints.", place=["/x/y/s.py", "b"]),
+        "c": python(9, 300, "called by b, which is compiled first"),
+        "of_an_earlier_run": compiled(
+            0, 0, is_built=False, is_left=True, mean_python_ns=2e6, in_numpy=["NumPy is faster"]
+        ),
+        "short": python(9, 90, "90 ms in all"),
+        "some": compiled(9, 10, 2, 300, schedule="tuned", in_numpy=["another kind"]),
+    }
+    assert told(functions, left_alone={"a generator": [f"g{k}" for k in range(7)]})[1:-1] == [
+        "  some                   9   40 %   150 ms   1.43 ms  105.00x  tuned",
+        "  b                      2   30 %   500 ms                     not compiled",
+        "  a                      9   27 %   100 ms                     not compiled",
+        "  c                      9    9 %  33.3 ms                     not compiled",
+        "  of_an_earlier_run                   2 ms                     not compiled",
+        "  some, other calls: another kind",
+        "  b: t.py:7, in g: print() at u.py:9; it prints",
+        "  a, c: called by b, which is compiled first",
+        "  of_an_earlier_run: NumPy is faster",
+        "  g0, g1, g2, g3, g4 and 2 more: never compiled: a generator",
     ]
+
+
+def test_who_calls_all_others_is_no_row_and_who_is_called_once_is_one():
+    functions = {"main": python(1, 1900, "once"), "f": python(1, 600, "once"), "g": python(9, 400, "short")}
+    assert [row.name for row in rows_of(None, Ran(0, 2_000_000_000, 0, functions, []))] == ["f", "g"]
+    assert [row.name for row in rows_of(None, Ran(0, 2_000_000_000, 0, {"main": functions["main"]}, []))] == ["main"]
 
 
 def seen(folder, text, mode, names):

@@ -84,9 +84,13 @@ def _click_error(error: Exception) -> int:
     show = getattr(error, "show", None)
     if show is not None:  # a click usage error prints itself
         show()
+        if type(error).__name__ == "NoSuchOption":
+            print(passed.FOLLOW, file=sys.stderr)
         return USAGE
-    if type(error).__name__ in ("Exit", "Abort"):
-        return int(getattr(error, "exit_code", INTERRUPTED))
+    if type(error).__name__ == "Abort":  # of click's, in the place of a KeyboardInterrupt
+        raise KeyboardInterrupt from None
+    if type(error).__name__ == "Exit":
+        return int(getattr(error, "exit_code", OK))
     raise error
 
 

@@ -122,7 +122,8 @@ def _autotune(shell: Any, options: argparse.Namespace, cell: str) -> None:
             request = Request(options.function, options.workload, covers=options.function is None)
             recorded = chosen(recorder, _CELL, request, sys.modules["__main__"], what="cell")
         except NothingToTune as error:
-            print(f"autotune: {error}", file=sys.stderr)
+            told = [] if options.quiet else [*error.times]
+            print("\n".join([*told, f"autotune: {error}"]), file=sys.stderr)
             return
         results = _tuned(recorded, options)
         for one, result in results:

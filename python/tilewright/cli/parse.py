@@ -12,7 +12,7 @@ from ..device_code import suits_devices
 from ..errors import Error
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here
 from ..script import Script
-from . import script_arguments
+from . import SUBCOMMANDS, script_arguments
 
 _MAX_TEXT_BYTES = 1 << 20
 _SKIPPED = {"__pycache__", "node_modules", "build", "site-packages"}
@@ -118,6 +118,7 @@ def scripts_of(paths: list[Path], module: str | None) -> list[Script]:
         if paths:
             raise UsageError(f"-m {module}: and {paths[0]}: give a module or scripts, not both.")
         return [Script(None, module, script_arguments.arguments)]
+    _check_typos(paths)
     found: list[Path] = []
     for path in paths:
         if os.path.isdir(path):  # False of names that no file can have, too
@@ -134,3 +135,18 @@ def scripts_of(paths: list[Path], module: str | None) -> list[Script]:
     if not found:
         raise UsageError("no script given. Try `autotune script.py`; `autotune --help` lists the options.")
     return [Script(path, None, list(script_arguments.arguments)) for path in found]
+
+
+def _check_typos(paths: list[Path]) -> None:
+    """UsageError where a word is no file, and was meant as a subcommand or as an argument of the script."""
+    words = [str(path) for path in paths]
+    if words and not os.path.exists(words[0]) and words[0].isidentifier():
+        from difflib import get_close_matches  # noqa: PLC0415  (slow to import)
+
+        commands = ["--help", *SUBCOMMANDS] if words[1:] == [] else SUBCOMMANDS
+        if meant := get_close_matches(words[0], commands, 1):
+            command = " ".join(["autotune", meant[0], *words[1:]])
+            raise UsageError(f"{words[0]}: no such file, and no command. Did you mean `{command}`?")
+    for word in words[1:]:
+        if os.path.isfile(words[0]) and not os.path.exists(word) and not word.endswith(".py"):
+            raise UsageError(f"{word}: no such file. {script_arguments.FOLLOW}")

@@ -60,12 +60,24 @@ def _options(own: list[str], passed: list[str]) -> tuple[argparse.Namespace, Scr
         help="Run it as it is first, and print both times.",
     )
     parser.add_argument("--json", action="store_true", help="Print the times as JSON on stderr.")
-    options = parser.parse_args(own)
+    options, unknown = parser.parse_known_args(own)
+    if unknown:
+        raise ScriptStopped(f"run: no option {unknown[0]}{_meant(parser, unknown[0])}. {script_arguments.FOLLOW}")
     if options.module is not None and options.script:
         raise ScriptStopped(f"-m {options.module}: and {options.script[0]}: give a module or a script, not both.")
     if options.module is None and len(options.script) != 1:
-        raise ScriptStopped(f"run: {len(options.script)} scripts given. Give one.")
+        follow = f" {script_arguments.FOLLOW}" if options.script else ""
+        raise ScriptStopped(f"run: {len(options.script)} scripts given. Give one.{follow}")
     return options, Script(options.script[0] if options.script else None, options.module, passed)
+
+
+def _meant(parser: argparse.ArgumentParser, word: str) -> str:
+    """An option that is spelt much like the word."""
+    from difflib import get_close_matches  # noqa: PLC0415  (slow to import, for what is wrong alone)
+
+    known = [option for action in parser._actions for option in action.option_strings]
+    meant = get_close_matches(word.partition("=")[0], known, 1)
+    return f" (did you mean {meant[0]}?)" if meant else ""
 
 
 def _tuned_names(store: Path | None) -> list[str]:

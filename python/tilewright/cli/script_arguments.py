@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 arguments: list[str] = []
+FOLLOW = "Arguments of the script follow after --."
 
 
 def split_at_dashes(given: list[str]) -> tuple[list[str], list[str]]:

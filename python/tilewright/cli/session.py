@@ -20,7 +20,7 @@ from ..machine import is_cuda_isa, targets_of
 from ..native import compiler
 from ..own_frames import names_a_part
 from ..record.capture import Candidate, RecordedCall, Recorder, copy_arguments
-from ..record.choose import Choice, calls_in_children, choose
+from ..record.choose import Choice, NothingToTune, calls_in_children, choose
 from ..record.run_script import run_script
 from ..record.times import time_lines
 from ..script import Script
@@ -127,17 +127,23 @@ def chosen(
                 raise
             return str(error)
 
-    choices, refusals = choose(
-        recorder,
-        name,
-        request.function,
-        request.workload,
-        try_trace,
-        why_no_module=lambda candidate, specialization: why_no_module(jitted[id(candidate.function)], specialization),
-        covers=request.covers,
-        wanted=request.wanted,
-        what=what,
-    )
+    try:
+        choices, refusals = choose(
+            recorder,
+            name,
+            request.function,
+            request.workload,
+            try_trace,
+            why_no_module=lambda candidate, specialization: why_no_module(
+                jitted[id(candidate.function)], specialization
+            ),
+            covers=request.covers,
+            wanted=request.wanted,
+            what=what,
+        )
+    except NothingToTune as nothing:
+        nothing.times = time_lines(recorder, what)
+        raise
     prepared = [Prepared(c, jitted[id(c.candidate.function)], c.traced) for c in choices]
     # The script's module must outlive the trace: hidden arguments are read from it.
     for one in prepared:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from ..machine import CUDA_DEFAULT, ISA_LEVELS, is_cuda_isa, resolve_isa, target
 from ..native import compiler
 from ..own_frames import names_a_part
 from ..quantities import parse_duration_s
-from ..record.choose import WORKLOADS
+from ..record.choose import WORKLOADS, NothingToTune
 from ..script import Script, check_script
 from ..tuning import TuneOptions, TuneResult, checked_strategy
 from . import SUBCOMMANDS
@@ -49,6 +50,7 @@ from .tune_report import report, report_built
 from .tuned_module import Written, built_module, export, names_for_module, why_no_module
 
 _MOST_JOBS = 64
+_GOES_ON = "goes on from there"
 _TARGETS = ", ".join(["host", *reversed(ISA_LEVELS), "cuda", CUDA_DEFAULT])
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -213,8 +215,33 @@ def tune(
         raise
 
 
+@dataclass
+class _Doing:
+    """What an interruption comes into, in words, and what of it is kept."""
+
+    words: str
+    searches: bool = False
+
+    def kept(self, db: Path | None) -> str:
+        if not self.searches:
+            return "no search had begun, and nothing is kept"
+        return "nothing is kept" if db is None else f"what was found until then is kept in {db}"
+
+
 def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) -> int:
     """One script from recording to the closing line."""
+    doing = _Doing(f"while {script.name} ran")
+    try:
+        return _tune_script(script, options, as_json, quiet, doing)
+    except KeyboardInterrupt:
+        said = f"interrupted {doing.words}: {doing.kept(options.tune.db)}."
+        if as_json:
+            print(json.dumps({"error": said}))
+        print(f"autotune: {said} The same command {_GOES_ON if doing.searches else 'begins anew'}.", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _tune_script(script: Script, options: Options, as_json: bool, quiet: bool, doing: _Doing) -> int:
     if script.path is not None:
         check_script(script)
     if options.writes_module:
@@ -226,13 +253,19 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
             options.request.wanted = tuple(functions_in(options.out))
         if options.request.covers and options.serves_run and not options.build_only and settings.cache_enabled():
             options.request.ahead_s = options.tune.budget_s
-        recorded = prepare(
-            script,
-            options.request,
-            lambda f, s: why_no_module(f, [s], options.export) if options.writes_module else "",
-            progress.tell,
-        )
+        try:
+            recorded = prepare(
+                script,
+                options.request,
+                lambda f, s: why_no_module(f, [s], options.export) if options.writes_module else "",
+                progress.tell,
+            )
+        except NothingToTune as nothing:
+            for line in nothing.times:
+                progress.say(line)
+            raise
         prepared = recorded.prepared
+        doing.words = "before the search"
         if options.writes_module and (names := names_for_module(prepared)):
             check_keeps(options.out, options.export, names)
         for line in recorded.times:
@@ -252,9 +285,15 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
         targeted = targets_of(options.request.target)
         places = [on_device for on_device, isa in ((False, targeted.host), (True, targeted.device)) if isa is not None]
         searches = [(one, on_device) for one in prepared for on_device in places]
+        doing.words, doing.searches = "in the search", True
         ended = _search_all(searches, scheduled, options, progress)
         written, not_written = Written([], {}), None
         if ended.measured:
+            if ended.is_interrupted and options.writes_module:
+                progress.warn(
+                    "interrupted: the best so far is kept, and its module is written; Ctrl-C again leaves that out"
+                )
+            doing.words = "while the module was written, so there is none"
             try:
                 written = _module_of(prepared, ended, options, progress)
             except (Error, MemoryError) as error:  # what was learnt is stored, and is said all the same
@@ -262,6 +301,11 @@ def tune_script(script: Script, options: Options, as_json: bool, quiet: bool) ->
     results = [(one, result) for one, _, result in ended.results]
     report(script, results, recorded, written, options, as_json, not_written)
     if ended.is_interrupted:
+        doing.words = "in the search"
+        if not as_json:
+            begun = f"{len(ended.results)} of {len(searches)} searches had begun, and " if len(searches) > 1 else ""
+            said = f"interrupted: {begun}{doing.kept(options.tune.db)}. The same command {_GOES_ON}."
+            print(f"autotune: {said}", file=sys.stderr)
         return INTERRUPTED
     if not_written is not None:
         return USAGE

@@ -11,6 +11,7 @@ from ..export.versions import isa_levels
 from ..machine import is_cuda_isa
 from ..own_frames import stands_in
 from ..quantities import counted, format_ns
+from ..record.left_alone import why_left_alone
 from ..script import Script
 from ..tuning import TuneResult
 from .session import Prepared, Recorded
@@ -73,8 +74,18 @@ def report(  # noqa: PLR0917
     if len(tuned) > 1 or (tuned and not written.functions and refusal is None):
         loops = sum(stands_in(function.__wrapped__.__code__) for function in tuned)
         kinds = [counted(count, word) for count, word in ((len(tuned) - loops, "function"), (loops, "loop")) if count]
-        used = f": `autotune run {options.store_words}{script.given}` runs it with them" if options.serves_run else ""
+        left_alone = _left_alone_by_run(tuned) if options.serves_run else {}
+        for name, why in left_alone.items():
+            print(f"{name}: `autotune run` does not use what was found: {why}")
+        serves = options.serves_run and len(left_alone) < len(tuned)
+        used = f": `autotune run {options.store_words}{script.given}` runs it with them" if serves else ""
         print(f"{' and '.join(kinds)} tuned, {100 * covered:.0f} % of the script's time{used}")
+
+
+def _left_alone_by_run(tuned: list[JitFunction]) -> dict[str, str]:
+    """Names of functions that stay Python's there, and why."""
+    found = {one.__name__: why_left_alone(one.__wrapped__, one.__name__) for one in tuned}  # type: ignore[arg-type]  # functions
+    return {name: why for name, why in found.items() if why}
 
 
 def _by_reason(left_out: dict[str, str]) -> dict[str, list[str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import inspect
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Error
+from ..reasons import readable
 from .capture import Candidate, RecordedCall, Recorder
 
 _MINOR_SHARE = 0.05  # of the time in functions of arrays: below it one is not worth a search
@@ -14,7 +16,9 @@ _COVERED = 0.95  # of that time: what is left is not worth a search
 _MOST_FUNCTIONS = 8
 _MOST_CALLS = 3  # of a function, each of another program
 _LEAST_OF_FUNCTION = 0.1  # of a function's time that a call of another program has to take
-TUNED = "tuned"
+_MOST_NAMES = 5
+CHOSEN = "chosen"  # of calls that a search may follow for
+_IN_PARTS = "`autotune run` compiles such functions in parts, where it can."
 WORKLOADS = ("time", "first", "largest", "all")  # which calls of a function
 
 # What tracing a call gives, or why it does not compile; whether it is the first one of its function that is tried.
@@ -22,7 +26,9 @@ Trace = Callable[[Candidate, RecordedCall, bool], Any]
 
 
 class NothingToTune(Error):
-    """A line for the user: why there is nothing to tune, and what to do."""
+    """For the user: why there is nothing to tune, a line each function, and what to do. `times`: where the time went, a table."""
+
+    times: Sequence[str] = ()
 
 
 @dataclass
@@ -75,7 +81,8 @@ def choose(
         if chosen.choices and all(one.why_no_module for one in chosen.choices):
             chosen.cover(candidates, most_ns, wanted, for_module=True)
     if not chosen.choices:
-        raise NothingToTune("\n".join(chosen.refusals))
+        least = f"{script}: nothing to tune: what takes longest does not compile as a whole."
+        raise NothingToTune("\n".join([*chosen.refusals, least]), _IN_PARTS if what == "script" else "")
     return chosen.choices, chosen.refusals
 
 
@@ -155,12 +162,14 @@ class _Chosen:
 
     def _refuse(self, candidate: Candidate, why: str) -> None:
         if not candidate.fate:
-            candidate.fate = f"not tuned: {why.removeprefix(f'{candidate.function.__name__}: ')}"
+            code = getattr(candidate.function, "__code__", None)
+            why = readable(why, code.co_filename if code is not None else "", candidate.function.__name__)
+            candidate.fate = f"not tuned: {why}"
             self.refusals.append(f"{candidate.name}: {candidate.fate}")
 
 
 def _choice(candidate: Candidate, call: RecordedCall, script_ns: int, traced: Any, why_no_module: str) -> Choice:
-    candidate.fate = TUNED
+    candidate.fate = CHOSEN
     share = _percent(candidate.total_ns, script_ns)
     return Choice(candidate, call, f"{share} of the time in {candidate.name}", traced, why_no_module)
 
@@ -190,10 +199,16 @@ def _why_none(recorder: Recorder, script: str, function: str | None, what: str) 
         )
     if function is not None:
         return f"{script}: no call of {function} with NumPy arrays was seen. Is the name right, and does the {what} call it?"
+    generators = [one.name for one in recorder.others.values() if _is_generator(one.function)]
+    never = f" Generators are never compiled: {', '.join(generators[:_MOST_NAMES])}." if generators else ""
     return (
-        f"{script}: no function of the {what} was called with NumPy arrays. Put the slow code into a function that "
+        f"{script}: no function of the {what} was called with NumPy arrays.{never} Put the slow code into a function that "
         "takes its arrays as arguments, and call it."
     )
+
+
+def _is_generator(function: Callable[..., Any]) -> bool:
+    return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & inspect.CO_GENERATOR)
 
 
 def calls_in_children(recorder: Recorder) -> str:

@@ -16,13 +16,17 @@ _LOOKING = frozenset(
 )  # fmt: skip
 
 
-def is_left_alone(function: types.FunctionType, name: str) -> bool:
-    """In its own file, or in the script. `name`: under which it is bound; of a method behind its class."""
+def why_left_alone(function: types.FunctionType, name: str) -> str:
+    """What its own file, or the script, does with it; "" where that is nothing. `name`: under which it is bound; of a method behind its
+    class."""
     names = name.rpartition(".")[2], function.__code__.co_name
     file = function.__code__.co_filename
     own = _uses_of(function.__code__) if file == "<stdin>" else _uses_in(file)
     script = getattr(sys.modules["__main__"], "__file__", None)
-    return own.looks or any(not one.names.isdisjoint(names) for one in (own, *([_uses_in(script)] if script else [])))
+    if own.looks:
+        return "the file looks at frames or at the code of functions"
+    is_used = any(not one.names.isdisjoint(names) for one in (own, *([_uses_in(script)] if script else [])))
+    return "used as an object: its attributes are asked or set, or it is compared" if is_used else ""
 
 
 def looks_at_frames(tree: ast.Module) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..quantities import aligned, format_ns
 from .capture import Candidate, Recorder
-from .choose import TUNED
+from .choose import CHOSEN
 
 _MOST_ROWS = 12
 _LEAST_SHARE = 0.005
@@ -79,11 +79,11 @@ def _together(recorder: Recorder) -> list[Candidate]:
 
 def _fate(candidate: Candidate, candidates: list[Candidate]) -> str:
     """In a few words; reasons that need a line get a separate one."""
-    if candidate.fate == TUNED:
-        return TUNED
+    if candidate.fate == CHOSEN:
+        return CHOSEN
     if candidate.fate:
         return "not tuned (see below)"
-    tuned = {id(c.function): c.name for c in candidates if c.fate == TUNED}
+    tuned = {id(c.function): c.name for c in candidates if c.fate == CHOSEN}
     around = {tuned.get(key, "") for key in candidate.called_by if key is not None}
     if candidate.called_by and None not in candidate.called_by and around and "" not in around:
         return f"compiled along with {', '.join(sorted(around))}"
@@ -91,7 +91,7 @@ def _fate(candidate: Candidate, candidates: list[Candidate]) -> str:
         return "not tuned: it takes no arrays"
     if any(c.marked for c in candidates) and not candidate.marked:
         return "not tuned: it is not marked @tilewright.jit"
-    return f"not tuned: others take longer; --function {candidate.name} tunes it"
+    return f"not tuned: others take longer; --function {candidate.name} tries it"
 
 
 def _percent(share: float) -> str:
