@@ -63,4 +63,4 @@ def test_the_first_run_behind_a_search_has_parts_and_code_for_all_calls(tmp_path
     functions = json.loads(ran.stderr.splitlines()[-1] if ran.stderr.strip() else ran.stdout.splitlines()[-1])[
         "functions"
     ]
-    assert not any("code to be there" in one["why_numpy"] for one in functions.values()), functions
+    assert not any("background" in one["why_numpy"] for one in functions.values()), functions

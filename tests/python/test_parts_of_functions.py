@@ -649,4 +649,4 @@ def test_compiled_code_that_won_elsewhere_is_timed_before_numpy_has_a_turn():
     assert not times.is_over and times.is_numpys_turn
     times.numpy_ns.append(40_000_000)
     times.was_watched = True
-    assert times.is_over and times.why_numpy == "NumPy takes 40000.0 us, compiled code 90000.0 us"
+    assert times.is_over and times.why_numpy == "NumPy takes 40 ms, compiled code 90 ms"
