@@ -26,6 +26,7 @@ from .program import Program, evaluate
 
 _SHORT_NS = 2_000_000  # calls up to this long run a few times
 _LEAST_TRIALS, _MOST_TRIALS, _TRIALS_NS = 5, 100, 3_000_000  # of each side
+_MOST_RUNS = 60  # of both sides together, in the time of compiled code's: few calls may be all there are
 _DISTURBED_NS = (
     10_000_000,
     30_000_000,
@@ -134,12 +135,12 @@ def _compare_long(compiled: _Run, numpy: _Run, first_ns: int) -> Times:
 def _best_undisturbed(compiled: _Run, numpy: _Run, first_ns: int) -> Times:
     """Code of several threads waits for the one whose processor another process has, and NumPy's of one thread does not:
     what that says of a few milliseconds does not hold for later calls."""
-    before = lost_processors()
-    times = _best_in_turn(compiled, numpy, 2 * _TRIALS_NS, first_ns)
+    before, most_ns = lost_processors(), _MOST_RUNS * first_ns
+    times = _best_in_turn(compiled, numpy, min(2 * _TRIALS_NS, most_ns), first_ns)
     for for_ns in _DISTURBED_NS:
         if not times.loses or lost_processors() == before:
             break
-        more = _best_in_turn(compiled, numpy, for_ns, times.compiled_ns)
+        more = _best_in_turn(compiled, numpy, min(for_ns, 5 * most_ns), times.compiled_ns)
         times = Times(more.compiled_ns, min(times.numpy_ns, more.numpy_ns))
     return times
 

@@ -25,6 +25,9 @@ _LOOK_S = 0.05  # from one look at what copies have found to the next
 class _Recorded(HotFunction):
     """One that compiled code serves no call of: the script is recorded as Python runs it."""
 
+    # Who asks for a search waits, and later runs need not: what takes less than others do is worth it too.
+    worth_apart_ns = 30_000_000
+
     def _is_served(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         began_ns = time.perf_counter_ns()
         if self._may_ask and super()._is_served(args, kwargs):

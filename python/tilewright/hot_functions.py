@@ -61,6 +61,8 @@ class HotFunction(JitFunction):
 
     __doc__ = ""  # what IPython shows of `f?` is the user's own
 
+    worth_apart_ns = _WORTH_APART_NS
+
     def __init__(
         self,
         function: types.FunctionType,
@@ -87,7 +89,7 @@ class HotFunction(JitFunction):
         self._left_at_ns = 0  # what Python had taken for its calls by then
         # For people: why it is left to Python, or to its parts; which function around it comes first; why no copy was made.
         self._why_left = self._why_to_parts = self._waits_for = self._why_not_apart = ""
-        self.next_look_ns = _WORTH_APART_NS  # at whether it is hot: once Python has taken so much for its calls
+        self.next_look_ns = self.worth_apart_ns  # at whether it is hot: once Python has taken so much for its calls
 
     def __eq__(self, other: object) -> bool:
         """Where the script made containers of functions before this one stood for its own, those hold that."""
@@ -271,7 +273,7 @@ class HotFunction(JitFunction):
                 self._why_left = f"calls are too short: {format_ns(_CALL_NS)} are the least"
                 self._stays_here = not self._leave(self)
         elif (
-            self.python_ns - self._left_at_ns > _WORTH_APART_NS  # first, since it is known at once
+            self.python_ns - self._left_at_ns > self.worth_apart_ns  # first, since it is known at once
             and self.python_ns - self._left_at_ns > self._worth_ns
         ):
             around = (*_here.functions, *self.calls_here())
@@ -285,7 +287,7 @@ class HotFunction(JitFunction):
     def _worth_ns(self) -> int:
         """What calls take before it is worth another trace."""
         is_dear = self._is_left_to_parts or not is_possible()
-        return _WORTH_NS if is_dear else _WORTH_APART_NS
+        return _WORTH_NS if is_dear else self.worth_apart_ns
 
     def _is_served(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether it is known how to serve such a call, or found out now; another process finds it out where it can."""

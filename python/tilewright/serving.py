@@ -273,7 +273,7 @@ class Serving(TriedCalls):
         return takes_stages and call_key(args, kwargs) not in self._raised_nothing and self._watch_again(args, kwargs)
 
     def _is_known_to_win(self, specialization: Specialization, bound: Bound) -> bool:
-        """Whether another process has seen NumPy clearly slower at such a call, with the same code on the same machine."""
+        """Whether another process has seen NumPy no faster at such a call, with the same code on the same machine."""
         known = specialization.known
         return known is not None and bool(known.wins) and specialization.mark_of_code(bound) in known.wins
 
@@ -321,8 +321,8 @@ class Serving(TriedCalls):
                 self if specialization.runner is None else None,
             )
             times = compare(run, reference, Call("first", args, kwargs), bound, itself)
-        if times is not None and (times.wins_clearly or times.loses_clearly):
-            self._remember(specialization, bound, is_win=times.wins_clearly)
+        if times is not None and (not times.loses or times.loses_clearly):
+            self._remember(specialization, bound, is_win=not times.loses)
         if times is None or not times.loses:
             return False
         reason = f"NumPy takes {format_ns(times.numpy_ns)}, compiled code {format_ns(times.compiled_ns)}"

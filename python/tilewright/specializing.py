@@ -341,17 +341,22 @@ class Specializing(_face.Dispatcher):
 
         assert specialization.example is not None
         key = self._trace_key(None, takes_effects=True)  # as those functions ask for it
-        if figures.ratio < 1:
+        others = {**trace_cache.known(key, self.__wrapped__).programs}
+        others.pop(specialization.traced.digest, None)
+        is_alone = not any(one.tuned for one in others.values())
+        if figures.ratio < 1 and is_alone:
             why = f"{LOST_IN_SEARCH} takes {1 / figures.ratio:.1f} times what NumPy does"
             trace_cache.leave_alone(key, self.__wrapped__, why, forgets=True, python_ns=python_ns)
             return ""
         traced, example = specialization.traced, specialization.example.without_data()
         why_not = trace_cache.keep(key, traced, self.__wrapped__)
         if not why_not:
-            mark = specialization.mark_of_code(example) if figures.wins_clearly else ""
+            mark = specialization.mark_of_code(example)
+            known = (mark,) if mark else ()
             found = trace_cache.OfProgram(
-                tuned=(dict(example.sizes),), work=work_of(specialization.program), wins=(mark,) if mark else ()
-            )
+                tuned=(dict(example.sizes),), work=work_of(specialization.program),
+                wins=known if figures.wins_clearly else (), losses=known if figures.ratio < 1 else (),
+            )  # fmt: skip
             trace_cache.note(key, traced.digest, found, python_ns)
         return why_not
 

@@ -426,7 +426,7 @@ def _decoded(data: bytes, function: Any, memo: _Memo) -> Traced | None:
 class OfProgram(NamedTuple):
     """What processes found out of a program, each the latest first: the sizes that it was built for, under the default schedule and under
     those that a search has found; how much work a call is, as work_of() says it; marks of versions and calls at which NumPy was
-    clearly slower; what a store had of a call, by a mark of both: a schedule and its evidence, or None; marks of versions and calls
+    no faster; what a store had of a call, by a mark of both: a schedule and its evidence, or None; marks of versions and calls
     at which NumPy was clearly faster."""
 
     sizes: tuple[dict[str, int], ...] = ()
