@@ -19,14 +19,17 @@ from .record.left_alone import why_left_alone
 from .record.parts import in_parts
 from .record.regions import Region
 
+_WORTH_AHEAD_NS = 30_000_000  # what calls of a function have to take altogether
 _LOOK_S = 0.05  # from one look at what copies have found to the next
 
 
 class _Recorded(HotFunction):
     """One that compiled code serves no call of: the script is recorded as Python runs it."""
 
-    # Who asks for a search waits, and later runs need not: what takes less than others do is worth it too.
-    worth_apart_ns = 30_000_000
+    @property
+    def worth_apart_ns(self) -> int:
+        """Who asks for a search waits, and later runs need not: less is worth it."""
+        return _WORTH_AHEAD_NS
 
     def _is_served(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         began_ns = time.perf_counter_ns()

@@ -23,7 +23,7 @@ from .specializing import LOST_IN_SEARCH
 
 # What calls of a function have to take altogether before one is followed: here, where that takes up to seconds (who buys once the
 # rent has come to the price pays twice at most), and by a copy of the process; what each has to take; how many are looked at.
-_WORTH_NS, _WORTH_APART_NS, _CALL_NS, _LOOKED = 5_000_000_000, 300_000_000, 5_000, 512
+_WORTH_NS, _WORTH_APART_NS, _CALL_NS, _LOOKED = 5_000_000_000, 100_000_000, 5_000, 512
 _MOST_APART = 16  # traces of a function
 # What it may take to find out that nothing is known of a call: a program of many objects has hundreds of guards.
 _ASKING, _FIRST_ASKING_NS = 0.02, 5_000_000
@@ -60,8 +60,6 @@ class HotFunction(JitFunction):
     will come here. `in_parts`: gives of a function that is refused one that does the same by parts which are compiled, or None."""
 
     __doc__ = ""  # what IPython shows of `f?` is the user's own
-
-    worth_apart_ns = _WORTH_APART_NS
 
     def __init__(
         self,
@@ -284,6 +282,11 @@ class HotFunction(JitFunction):
                 self._is_followed_here = self._is_left_to_parts
 
     @property
+    def worth_apart_ns(self) -> int:
+        """What calls take altogether before a copy of the process follows one."""
+        return _WORTH_APART_NS
+
+    @property
     def _worth_ns(self) -> int:
         """What calls take before it is worth another trace."""
         is_dear = self._is_left_to_parts or not is_possible()
@@ -460,7 +463,7 @@ class HotFunction(JitFunction):
         took_ns = self.python_ns - self._left_at_ns
         if self._waits_for:
             return f"called by {self._waits_for}, which is compiled first"
-        if took_ns <= _WORTH_APART_NS:
+        if took_ns <= self.worth_apart_ns:
             return f"{format_ns(took_ns)} in all: what takes {format_ns(_WORTH_APART_NS)} is compiled"
         return self._why_not_here() or "no call came behind that"
 
