@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ class Times:
 
     compiled_ns: int
     numpy_ns: int
+    is_disturbed: bool = False  # another process had the processor meanwhile
 
     @property
     def loses(self) -> bool:
@@ -64,8 +66,12 @@ class Times:
 
     @property
     def loses_clearly(self) -> bool:
-        """The same of compiled code."""
-        return self.compiled_ns > self.numpy_ns * CLEARLY and self.compiled_ns - self.numpy_ns > _WORTH_NS
+        """The same of compiled code, while nothing else ran."""
+        return (
+            not self.is_disturbed
+            and self.compiled_ns > self.numpy_ns * CLEARLY
+            and self.compiled_ns - self.numpy_ns > _WORTH_NS
+        )
 
 
 def compare(
@@ -85,6 +91,7 @@ def compare(
         return lambda limit_ns=None: _time(function, reference.fresh(call), limit_ns)
 
     compiled, numpy = runs_of(run_compiled), runs_of(reference.run)
+    before = lost_processors()
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the call itself gives them, once
@@ -93,8 +100,8 @@ def compare(
             times = _compare_each(compiled, numpy, may_loop)
             longest = max(times.compiled_ns, times.numpy_ns)
             if may_loop and longest <= _LOOPED_NS:
-                return _best_of_loops(compiled_itself, reference.function, call, _LOOP_NS // max(longest, 1))
-            return times
+                times = _best_of_loops(compiled_itself, reference.function, call, _LOOP_NS // max(longest, 1))
+            return replace(times, is_disturbed=lost_processors() != before)
     except Exception:  # what the call raises, the call itself will raise
         return None
 
