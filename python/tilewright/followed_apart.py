@@ -194,12 +194,12 @@ def why_impossible() -> str:
     return ""
 
 
-def has_place() -> bool:
-    """Whether another copy may wait for its turn."""
+def has_place(most: int = MOST_COPIES) -> bool:
+    """Whether another copy may wait for its turn, where so many may at most."""
     for one in [*_goes_on]:
         one.is_over()
     taken_bytes = _resident_bytes() * (len(_goes_on) + 1)
-    return len(_goes_on) < MOST_COPIES and taken_bytes < _LEAST_MEMORY_LEFT * available_memory_bytes()
+    return len(_goes_on) < most and taken_bytes < _LEAST_MEMORY_LEFT * available_memory_bytes()
 
 
 def _resident_bytes() -> int:
