@@ -20,11 +20,14 @@ from .record.parts import in_parts
 from .record.regions import Region
 
 _WORTH_AHEAD_NS = 30_000_000  # what calls of a function have to take altogether
+_MOST_COPIES = 16  # that wait for their turn: a short script has ended before the first of them
 _LOOK_S = 0.05  # from one look at what copies have found to the next
 
 
 class _Recorded(HotFunction):
     """One that compiled code serves no call of: the script is recorded as Python runs it."""
+
+    most_copies = _MOST_COPIES
 
     @property
     def worth_apart_ns(self) -> int:

@@ -281,6 +281,8 @@ class HotFunction(JitFunction):
                 self.is_hot = self.is_timed = True
                 self._is_followed_here = self._is_left_to_parts
 
+    most_copies = MOST_COPIES  # that wait for their turn
+
     @property
     def worth_apart_ns(self) -> int:
         """What calls take altogether before a copy of the process follows one."""
@@ -345,8 +347,10 @@ class HotFunction(JitFunction):
         )
 
     def _follow_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], is_idle: bool = True) -> None:
-        if not has_place():
-            self._why_not_apart = f"{MOST_COPIES} others were being compiled in the background, or memory was short"
+        if not has_place(self.most_copies):
+            self._why_not_apart = (
+                f"{self.most_copies} others were being compiled in the background, or memory was short"
+            )
             return
         self._begun_apart += 1
         self._unknown_ns = 0

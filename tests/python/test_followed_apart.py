@@ -173,12 +173,11 @@ def test_no_copy_is_made_of_a_process_that_would_be_cut_off_or_would_see_it(monk
     assert not is_possible()
 
 
-def test_there_are_no_more_copies_than_places(monkeypatch):
-    monkeypatch.setattr(followed_apart, "_MOST_COPIES", 1)
-    assert has_place()
+def test_there_are_no_more_copies_than_places():
+    assert has_place(1)
     copy = FollowedApart(lambda: time.sleep(0.2) or {"done": 1})
-    assert not has_place()
-    assert said(copy) == {"done": 1} and has_place()
+    assert not has_place(1) and has_place()
+    assert said(copy) == {"done": 1} and has_place(1)
 
 
 def test_a_copy_without_a_processor_is_ended_and_one_that_works_is_not(monkeypatch):
