@@ -13,6 +13,18 @@ NJIT = {
     "regression": ["soft_threshold"],
     "spectra": ["autocorrelation", "biquad_notch", "goertzel", "one_pole_highpass"],
 }
+# The functions that take @torch.compile as they stand: the script prints the same, and torch compiled some of it. No script is faster so.
+TORCH = {
+    "agents": ["Simulation.move"],
+    "clusters": ["assign"],
+    "fluid": ["Fluid.advect", "Fluid.set_bnd"],
+    "images": ["bilateral", "sobel"],
+    "life": ["step"],
+    "montecarlo": ["simulate_gbm"],
+    "network": ["Network.train_batch"],
+    "regression": ["PCA.fit"],
+    "spectra": ["declick"],
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,7 @@ class Peer:
 
 PEERS = [
     Peer("numba", "import numba", "@numba.njit(cache=True)", NJIT),
+    Peer("torch", "import torch", "@torch.compile", TORCH),
 ]
 
 

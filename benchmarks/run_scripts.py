@@ -234,7 +234,7 @@ def measured(name: str, options: argparse.Namespace, words: list[str]) -> dict[s
         if not options.known:
             environment |= {"XDG_CACHE_HOME": f"{place}/cache", "TILEWRIGHT_DB": f"{place}/empty.db"}
         for peer in PEERS:
-            if peer.installed and name in peer.functions:
+            if peer.installed and peer.name in options.peer and name in peer.functions:
                 copies = place / peer.name
                 copies.mkdir()
                 text = (folder / f"{name}.py").read_text()
@@ -254,12 +254,19 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="NAME", help="a script of those (again for more)")
     parser.add_argument("--others", action="store_true", help="the scripts of scripts/others/ instead of the ten")
     parser.add_argument("--budget", metavar="TIME", help="search each script first, for so long: 8s")
+    parser.add_argument(
+        "--peer",
+        action="append",
+        choices=[peer.name for peer in PEERS],
+        help="this peer (again for more) instead of all",
+    )
     parser.add_argument("--small", action="store_true", help="small sizes: what is printed, not times")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--known", action="store_true", help="with your store and cache, instead of empty ones")
     parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="for one run")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     options = parser.parse_args()
+    options.peer = options.peer or [peer.name for peer in PEERS]
     folder = OTHERS if options.others else FOLDER
     known = script_names(folder)
     unknown = [name for name in options.only or [] if name not in known]
@@ -273,7 +280,7 @@ def main() -> int:
         if rows[-1].get("said"):
             print(f"{'':<14}{rows[-1]['said']}", flush=True)
     for peer in PEERS:
-        if not options.others and not peer.installed:
+        if not options.others and peer.name in options.peer and not peer.installed:
             print(f"{peer.name} is not installed: no script with its decorators took turns")
     print(summary(rows, with_bars=not options.others))
     options.out.mkdir(parents=True, exist_ok=True)
