@@ -24,6 +24,7 @@ from .light_dataclass import dataclass
 from .machine import available_memory_bytes, lost_processors
 from .operations import VIEWS
 from .program import Program, evaluate
+from .trials import CLEARLY
 
 _SHORT_NS = 2_000_000  # calls up to this long run a few times
 _LEAST_TRIALS, _MOST_TRIALS, _TRIALS_NS = 5, 100, 3_000_000  # of each side
@@ -37,7 +38,6 @@ _MOST_LONG_TRIALS = 6  # where others take the processor meanwhile, and compiled
 _COLD_NS = 5_000_000  # a first run takes up to so much longer: it fills caches, takes pages, starts threads
 _PATIENCE = 1.25  # NumPy may take that much longer than a long compiled call; both are cold
 _WORTH, _WORTH_LONG = 1.02, 1.05
-CLEARLY = 1.2  # NumPy takes that much longer
 _WORTH_NS = 25  # what a call takes to be told from others and left to NumPy
 _LOOPED_NS, _LOOP_NS, _LOOPS = 20_000, 40_000, 12  # calls up to the first run by the loop, which takes the second
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, np.random.Generator)

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from . import datasets
-from .comparison import CLEARLY
 from .machine import usable_cores
 from .quantities import format_ns
+from .trials import CLEARLY
 
 COLD = " (its first call)"  # after NumPy's time, where no warm call of it was affordable
 

@@ -23,7 +23,7 @@ from .plan_calls import Unserved, active, marked_active, marked_compared
 from .quantities import format_ns
 from .signatures import parts_of
 from .specialization import Specialization
-from .trials import Trial
+from .trials import CLEARLY, Trial
 from .tried_calls import TriedCalls
 from .work import is_small
 
@@ -243,8 +243,13 @@ class Serving(TriedCalls):
                 self._publish(specialization)
                 self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
                 return "numpy"
-            if self._is_known_to_win(specialization, bound) or not (is_new or specialization.traced.may_be_repeated):
-                self._expect_to_win(specialization)
+            evidence = specialization.evidence or {}
+            is_known = self._is_known_to_win(specialization, bound)
+            if is_known or not (is_new or specialization.traced.may_be_repeated):  # a search has found it
+                is_clear = is_known or evidence.get("ratio", 0.0) >= CLEARLY
+                expected_ns = (evidence.get("numpy_ns") or self.mean_python_ns) if is_clear else 0.0
+                if expected_ns or not is_known:
+                    self._try(specialization, expected_ns)
                 return "plan"
             if not self._loses(specialization, bound, args, kwargs):
                 return "plan"
@@ -282,13 +287,13 @@ class Serving(TriedCalls):
         known = specialization.known
         return known is not None and bool(known.losses) and specialization.mark_of_code(bound) in known.losses
 
-    def _expect_to_win(self, specialization: Specialization) -> None:
-        """What was faster in another process is so here as a rule; the first calls are timed all the same."""
-        expected_ns = (specialization.evidence or {}).get("numpy_ns") or self.mean_python_ns
-        if expected_ns and self.compares:
-            looking = looking_ns(specialization.traced.stages)
+    def _try(self, specialization: Specialization, expected_ns: float = 0.0) -> None:
+        """The first calls of what a search or another process has compiled are timed here too. `expected_ns`: what NumPy took there."""
+        if self.compares:
             was_in_c = specialization.trial is None  # C has the program
-            specialization.trial = Trial(looking_ns=looking, expected_ns=expected_ns, is_in_c=True)
+            specialization.trial = Trial(
+                looking_ns=looking_ns(specialization.traced.stages), expected_ns=expected_ns, is_in_c=True
+            )
             if not was_in_c:
                 self._publish(specialization)
 

@@ -639,7 +639,7 @@ def test_ints_that_python_gives_have_no_limit(function, strict):
 
 
 def test_compiled_code_that_won_elsewhere_is_timed_before_numpy_has_a_turn():
-    times = trial_of([900, 70], [])
+    times = trial_of([900, 40], [])
     times.expected_ns = 100e6
     assert times.is_over and times.why_numpy == ""
     times = trial_of([900, 90], [])  # the search had other arrays, or nothing beside it
