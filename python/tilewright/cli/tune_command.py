@@ -50,6 +50,7 @@ from .tune_report import report, report_built
 from .tuned_module import Written, built_module, export, names_for_module, why_no_module
 
 _MOST_JOBS = 64
+_LEAST_AHEAD_S = 15.0  # that copies of a recorded script may take behind its end, however little a search may
 _GOES_ON = "goes on from there"
 _TARGETS = ", ".join(["host", *reversed(ISA_LEVELS), "cuda", CUDA_DEFAULT])
 
@@ -252,7 +253,7 @@ def _tune_script(script: Script, options: Options, as_json: bool, quiet: bool, d
         if options.request.function is None and options.writes_module:
             options.request.wanted = tuple(functions_in(options.out))
         if options.request.covers and options.serves_run and not options.build_only and settings.cache_enabled():
-            options.request.ahead_s = options.tune.budget_s
+            options.request.ahead_s = max(options.tune.budget_s, _LEAST_AHEAD_S)
         try:
             recorded = prepare(
                 script,
