@@ -294,6 +294,7 @@ def _codes_in(module: str) -> list[types.CodeType]:
 
 # ---- what is another in each process ---------------------------------------------------------------------------------------
 
+_NUMPYS_FOLDER = f"{os.path.dirname(np.__file__)}{os.sep}"
 _OF_HASHES = frozenset(["set", "frozenset", "hash", "intersection", "union", "difference", "symmetric_difference"])
 _OF_VIEWS = frozenset(["&", "|", "^", "&=", "|=", "^="])  # of the keys of dicts, which give sets
 
@@ -302,7 +303,8 @@ def _has_an_order_of_this_process(traced: Traced, function: Any) -> bool:
     """Whether its code, or that of a function that it calls, goes by hashes of texts, which Python seeds anew in each process: a trace
     has the order of a set's items in it."""
     codes = [function.__code__, *(one.value for one in traced.guards if isinstance(one.value, types.CodeType))]
-    return any(_goes_by_hashes(one) for one in codes)
+    # NumPy's sets are of axes: numbers are their own hashes.
+    return any(_goes_by_hashes(one) for one in codes if not one.co_filename.startswith(_NUMPYS_FOLDER))
 
 
 @lru_cache(maxsize=4096)
