@@ -56,7 +56,7 @@ _OF_ONE_SESSION = re.compile(r"(?<=/ipykernel_)\d+(?=/)|(?<=^<ipython-input-)\d+
 
 
 # Objects of NumPy's that no name of their own tells apart.
-_SINGLE = ("mgrid", "ogrid", "c_", "r_", "s_", "index_exp")
+_SINGLE = ("mgrid", "ogrid", "c_", "r_", "s_", "index_exp", "_NoValue")
 
 
 class _NotKept(Exception):

@@ -82,7 +82,7 @@ SUBJECTS = {
         "@dataclasses.dataclass\nclass P:\n    a: np.ndarray\n    b: float = 2.0\ndef f(p): return P(p.a * p.b, p.b).a\ncheck(f, P(x))\n"
     ),
     "sets of axes in NumPy's source": (
-        "def f(x): return np.percentile(x, 30) + np.moveaxis(x.reshape(2, 3), 0, 1)[1]\ncheck(f, x)\n"
+        "def f(x): return np.percentile(x, 30) + np.cov(x, x)[0, 1] + np.median(x) + np.moveaxis(x.reshape(2, 3), 0, 1)[1]\ncheck(f, x)\n"
     ),
     "a named tuple": (
         "T = __import__('collections').namedtuple('T', 'a kind')\ndef f(x, kind): return T(np.sqrt(x), kind)\n"
