@@ -122,6 +122,7 @@ class Dispatcher:
     python_ns: int
     next_look_ns: int
     is_new: bool
+    rested_misses: int
     is_hot: bool
     is_given_up: bool
     _stays_here: bool

@@ -32,6 +32,7 @@ _TOO_DEAR = "to follow it took too long for what its calls take"
 _ENDED = "the process that followed it ended before it had said anything"
 _IN_BACKGROUND = "still being compiled in the background"
 _BETWEEN_NS = 10_000_000  # that calls take from one look at whether a function is hot by now to the next
+_REST_NS = 200_000  # that calls take from one look at those that nobody serves to the next
 _SHORT_NS = 1_000_000  # of a call, beside which asking whether its code is there takes long
 _FIRST_NS = 500_000_000  # of a function's first call: another one may follow
 _DEEPEST = 32  # of calls inside of one another: each takes a frame of ours, and Python has no more than a thousand
@@ -82,6 +83,7 @@ class HotFunction(JitFunction):
         # That Python took for calls of a hot function that nothing is known of: since the latest trace, and at all.
         self._unknown_ns = self._all_unknown_ns = 0
         self._asked_ns = 0
+        self._rests_since_ns = 0  # what Python had taken for its calls when `rested_misses` was set; 0: it was not
         # What another process finds out of it does not help this one: first the functions that it calls are compiled.
         self._is_left_to_parts = self._is_followed_here = False
         self._left_at_ns = 0  # what Python had taken for its calls by then
@@ -183,8 +185,12 @@ class HotFunction(JitFunction):
             self.missed_calls += 1
             self.missed_here(missed_ns + took_ns)
             if not is_served:
-                self._unknown_ns += took_ns
-                self._all_unknown_ns += took_ns
+                rested_ns = self.python_ns - self._rests_since_ns if self._rests_since_ns else 0
+                self._unknown_ns += took_ns + rested_ns
+                self._all_unknown_ns += took_ns + rested_ns
+                # To come here takes longer than a very short call does: so do only some of them, while nobody knows more.
+                self._rests_since_ns = self.python_ns if took_ns < _REST_NS else 0
+                self.rested_misses = _REST_NS // max(took_ns, 1) if took_ns < _REST_NS else 0
             if is_served or self._refused or self._specializations:  # else this call shows nothing of what follows
                 if self._costs_too_much():
                     self._give_up()

@@ -120,7 +120,7 @@ class Copy:
 def copied(monkeypatch, ns=0):
     is_worth(monkeypatch, ns)
     monkeypatch.setattr(hot_functions, "is_possible", lambda: True)
-    monkeypatch.setattr(hot_functions, "has_place", lambda: True)
+    monkeypatch.setattr(hot_functions, "has_place", lambda _: True)
     monkeypatch.setattr(hot_functions, "FollowedApart", Copy)
     monkeypatch.setattr(hot_functions, "_ASKING", 1e9)
 
@@ -201,3 +201,30 @@ def test_calls_of_other_kinds_do_not_wait_for_a_build(monkeypatch, found, kept, 
     monkeypatch.setattr(hot, "_found", lambda *_: None if found is None else (building if found else built, None))
     monkeypatch.setattr(hot, "_kept_trace", lambda *_: kept)
     assert hot._is_served((1.0,), {}) is served
+
+
+def test_very_short_calls_that_nobody_serves_are_asked_about_now_and_then(monkeypatch):
+    asked = []
+    monkeypatch.setattr(HotFunction, "_is_served", lambda self, args, kwargs: asked.append(args) and False)
+    hot = HotFunction(half, lambda _: False)
+    hot(1.0)
+    hot.is_hot = True
+    for k in range(2000):
+        assert hot(float(k)) == k / 2
+    assert 0 < len(asked) < 1000
+    assert hot.python_calls + len(asked) == 2001, "each is counted once"
+    hot.rested_misses = 1
+    with pytest.raises(TypeError, match="unsupported operand") as raised:
+        hot("x")
+    assert [one.name for one in raised.traceback][1:] == ["half"], "the user's frames alone"
+
+
+def test_long_calls_that_nobody_serves_are_all_asked_about(monkeypatch):
+    asked = []
+    monkeypatch.setattr(HotFunction, "_is_served", lambda self, args, kwargs: asked.append(args) and False)
+    hot = HotFunction(lambda x: time.sleep(0.001) or x, lambda _: False)
+    hot(1.0)
+    hot.is_hot = True
+    for _ in range(5):
+        hot(2.0)
+    assert len(asked) == 5 and hot.rested_misses == 0

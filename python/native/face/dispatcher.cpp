@@ -47,6 +47,7 @@ struct DispatcherObject {
     char copy_layouts, copies_to_device, takes_out, is_timed;
     char is_hot, is_given_up, stays_here; ///< calls are measured while it is none of these
     char is_new;                          ///< `_begin` comes before its first call
+    unsigned rested_misses; ///< of the next calls that no plan serves: Python makes them, and nobody is asked
 };
 
 Plans& plans_of(PyObject* self) {
@@ -180,6 +181,18 @@ bool has_shared_out(PyObject* self, PyObject* kwargs) {
     return false;
 }
 
+/// What a call has raised that Python made, by `_raised`, which leaves our frames out of its traceback.
+void tell_raised(PyObject* self) {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback) PyException_SetTraceback(value, traceback);
+    static PyObject* const raised = PyUnicode_InternFromString("_raised");
+    if (!Ref(PyObject_CallMethodObjArgs(self, raised, value, nullptr))) PyErr_Clear();
+    Py_XDECREF(std::exchange(traceback, PyException_GetTraceback(value)));
+    PyErr_Restore(type, value, traceback);
+}
+
 /// A call that Python makes, and `_look` looks at now and then.
 PyObject* answer_measured(PyObject* self, const RawCall& call, std::size_t bits) {
     // The call may replace the function under its name, and what makes its calls.
@@ -190,13 +203,9 @@ PyObject* answer_measured(PyObject* self, const RawCall& call, std::size_t bits)
     if (result && !is_due) return result.release();
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     if (!result) {
+        tell_raised(self);
+        if (!is_due) return nullptr;
         PyErr_Fetch(&type, &value, &traceback);
-        PyErr_NormalizeException(&type, &value, &traceback);
-        if (traceback) PyException_SetTraceback(value, traceback);
-        static PyObject* const raised = PyUnicode_InternFromString("_raised");
-        if (!Ref(PyObject_CallMethodObjArgs(self, raised, value, nullptr))) PyErr_Clear();
-        Py_XDECREF(std::exchange(traceback, PyException_GetTraceback(value)));
-        if (!is_due) return PyErr_Restore(type, value, traceback), nullptr;
     }
     static PyObject* const look = PyUnicode_InternFromString("_look");
     const Ref args = result ? positional_of(call) : Ref(Py_NewRef(Py_None)),
@@ -207,6 +216,16 @@ PyObject* answer_measured(PyObject* self, const RawCall& call, std::size_t bits)
     if (looked || PyErr_ExceptionMatches(PyExc_Exception)) // not Ctrl-C meanwhile
         PyErr_Restore(Py_XNewRef(error.get()), Py_XNewRef(what.get()), Py_XNewRef(where.get()));
     return nullptr;
+}
+
+/// A call of which is known that nobody but Python serves it for now.
+PyObject* answer_at_rest(PyObject* self, const RawCall& call, std::size_t bits) {
+    const Ref held(Py_NewRef(self)), run(Py_NewRef(plans_of(self).measured.get()));
+    bool is_due = false;
+    PyObject* const result =
+        measured_call(self, run.get(), call, bits, reinterpret_cast<DispatcherObject*>(self)->in_python, is_due);
+    if (!result) tell_raised(self);
+    return result;
 }
 
 /// Whether Python makes its calls and they are measured; not those of a function inside of itself.
@@ -231,6 +250,8 @@ PyObject* answer(PyObject* self, PyObject* const* items, std::size_t bits, PyObj
     bool unchecked = false;
     PyObject* result = serve(self, call, unchecked);
     if (result || PyErr_Occurred()) return result;
+    if (!unchecked && object->rested_misses > 0 && object->plans->measured && !is_in_measured_call(self))
+        return --object->rested_misses, ++object->misses, answer_at_rest(self, call, bits);
     const Ref args = positional_of(call), keywords = args ? keywords_of(call) : Ref();
     if (!keywords || has_shared_out(self, keywords.get())) return nullptr;
     ++object->misses;
@@ -547,6 +568,8 @@ PyObject* make_dispatcher_type() {
         {"next_look_ns", T_LONGLONG, offsetof(DispatcherObject, in_python.next_look_ns), 0,
          "How many of them call for a look."},
         {"is_new", T_BOOL, offsetof(DispatcherObject, is_new), 0, "Whether _begin() comes before the first call."},
+        {"rested_misses", T_UINT, offsetof(DispatcherObject, rested_misses), 0,
+         "Of the next calls that no plan serves: Python makes them, and _miss() is not asked."},
         {"is_hot", T_BOOL, offsetof(DispatcherObject, is_hot), 0, "Whether calls are followed, and compiled."},
         {"is_given_up", T_BOOL, offsetof(DispatcherObject, is_given_up), 0, "Whether all calls are Python's."},
         {"_stays_here", T_BOOL, offsetof(DispatcherObject, stays_here), 0,
