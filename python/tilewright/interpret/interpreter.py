@@ -16,7 +16,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from ..errors import TraceError
-from ..failed_traces import text_of
+from ..failed_traces import is_of_a_handler, text_of
 from ..ops import indexing
 from ..symbolic.arrays import SymArray
 from ..symbolic.tracer import Tracer
@@ -187,7 +187,7 @@ class Interpreter(Part):
             except Exception as error:
                 is_ours = type(error).__module__.startswith("tilewright")
                 is_users = any(error is one for one in self.state.raised) or self.frame.is_tried
-                if is_ours or is_users or not self.tracer.refuses_errors:
+                if is_ours or is_users or not self.tracer.refuses_errors or is_of_a_handler(error):
                     raise
                 refusal = self.tracer.error(f"tracing it raises {text_of(error)}", "NumPy raises nothing there")
                 self.parts.offer(refusal, statements, position)
