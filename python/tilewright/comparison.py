@@ -20,6 +20,7 @@ import numpy as np
 from .binding import Bound
 from .datasets import Call, Reference, TookTooLong, call_within
 from .effects import generators_in
+from .failed_traces import is_of_a_handler
 from .light_dataclass import dataclass
 from .machine import available_memory_bytes, lost_processors
 from .operations import VIEWS
@@ -102,7 +103,9 @@ def compare(
             if may_loop and longest <= _LOOPED_NS:
                 times = _best_of_loops(compiled_itself, reference.function, call, _LOOP_NS // max(longest, 1))
             return replace(times, is_disturbed=lost_processors() != before)
-    except Exception:  # what the call raises, the call itself will raise
+    except Exception as error:  # what the call raises, the call itself will raise
+        if is_of_a_handler(error):
+            raise
         return None
 
 

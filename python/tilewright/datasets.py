@@ -174,6 +174,11 @@ class Reference:
         """Whether a call changes its arguments: arrays that it writes into, random generators that it draws from."""
         return bool(self._traced.writes_anything or self._traced.generators or self._traced.set_objects)
 
+    @property
+    def sets_objects(self) -> bool:
+        """Whether a call changes objects of the script's, or containers."""
+        return bool(self._traced.set_objects)
+
     def run(self, call: Call) -> Any:
         """The function's own result; what it changes of the call is changed."""
         with self.drawing_anew():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import types
 from collections.abc import Callable
 from typing import Any
 
 from .errors import TraceError
+from .originals import original_of
 
 
 def raised_while_tracing(error: Exception, function: Callable[..., Any]) -> TraceError:
@@ -27,3 +29,17 @@ def text_of(error: Exception) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001
         return type(error).__name__
+
+
+def is_of_a_handler(error: BaseException) -> bool:
+    """Whether a handler of signals has raised it, as those of time limits do: wherever that was, it is the script's to catch, and no other
+    run of the call raises it."""
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    functions = [getattr(original_of(one), "__func__", original_of(one)) for one in handlers if callable(one)]
+    codes = {getattr(one, "__code__", None) or getattr(type(one).__call__, "__code__", None) for one in functions}
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code in codes:
+            return True
+        step = step.tb_next
+    return False

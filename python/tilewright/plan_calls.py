@@ -13,6 +13,7 @@ from .call_keys import shape_key
 from .devices import places_among
 from .draws import SharedGenerator, drawing
 from .errors import Error, TraceError
+from .failed_traces import is_of_a_handler
 from .lent import undo
 from .numpy_calls import NumpyCalls
 from .partials import is_beyond_limit
@@ -89,8 +90,11 @@ class PlanCalls(NumpyCalls):
                     return self._unserved(specialization, bound, args, kwargs, out)
             except Error:
                 raise
-            except Exception:  # noqa: BLE001, S110  (a stage's, of any class: NumPy raises it, behind the writes and draws before it)
-                pass
+            except (
+                Exception
+            ) as error:  # a stage's, of any class: NumPy raises it, behind the writes and draws before it
+                if is_of_a_handler(error):
+                    raise
             return self._behind_a_plan(args, kwargs, out)
         try:
             return self._run_plan(args, kwargs, out)

@@ -15,7 +15,7 @@ from .call_keys import call_key, shape_key, without_values
 from .devices import on_host, places_among
 from .effects import looking_ns
 from .errors import DeviceError, Error, InternalError, TraceError, TranslateError
-from .failed_traces import raised_while_tracing
+from .failed_traces import is_of_a_handler, raised_while_tracing
 from .kinds_of_values import may_be_changed
 from .numpy_calls import MAX_WATCHED, numpy_raises
 from .partials import is_beyond_limit, is_beyond_memory
@@ -98,6 +98,8 @@ class Serving(TriedCalls):
         except Error:
             raise
         except Exception as error:
+            if is_of_a_handler(error):
+                raise
             # The function's own error, as its trace has it: NumPy raises the one that these data lead to first. Where it
             # raises none, the error is one of the trace alone.
             raised = True
@@ -161,7 +163,9 @@ class Serving(TriedCalls):
             if not bound.on_device and not (is_compared and (traced.writes_anything or traced.generators)):
                 self._way_of(specialization, bound, args, kwargs)
                 self._try_in_c(specialization, bound.without_data(), args, kwargs)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
+            if is_of_a_handler(error):
+                raise
             if getattr(error, "not_seen", False):
                 self._unseen[call_key(args, kwargs)] = copy.copy(error)
             elif self._forgets_refusals:

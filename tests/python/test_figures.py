@@ -46,14 +46,14 @@ def clock(monkeypatch):
 CALL = datasets.Call("recorded", (3.0,), {})
 
 
-def reference(function, writes=()):
+def reference(function, writes=(), set_objects=()):
     traced = types.SimpleNamespace(
         arguments=(),
         stages={},
         writes=writes,
         writes_anything=bool(writes),
         generators=(),
-        set_objects=(),
+        set_objects=set_objects,
         inputs=lambda args, _: {"x": args[0]},
     )
     return datasets.Reference(function, traced, Program("return none"))
@@ -124,6 +124,22 @@ def test_written_arguments_are_as_they_were_at_each_call(clock):
     take_turns(reference(doubles, ["x"]), reference(doubles, ["x"]), call, limit_s=0.1, known=known)
     assert set(seen) == {1.0} and len(seen) > 6
     assert call.args[0].tolist() == [1, 1, 1]
+
+
+def test_objects_are_as_they_were_at_each_call(clock):
+    seen = []
+
+    def appends(values):
+        clock.now_ns += 2_000
+        seen.append(len(values))
+        values.append(0.5)
+
+    call = datasets.Call("recorded", ([1.0, 2.0],), {})
+    known = Figures(2e3, 2e3, 1.0, kernel_ns=2e3)
+    sides = [reference(appends, set_objects=[(("parameter", "values"),)]) for _ in range(2)]
+    take_turns(*sides, call, limit_s=0.001, known=known)
+    assert set(seen) == {2} and len(seen) > 6
+    assert call.args[0] == [1.0, 2.0]
 
 
 def test_short_calls_are_made_many_times_a_turn(clock):

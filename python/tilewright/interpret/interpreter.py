@@ -8,6 +8,7 @@ Control flow on sizes is decided; branches on data become regions (regions.py).
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 import warnings
 from collections.abc import Callable, Iterable
@@ -15,7 +16,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from ..errors import TraceError
-from ..failed_traces import text_of
+from ..failed_traces import is_of_a_handler, text_of
 from ..ops import indexing
 from ..symbolic.arrays import SymArray
 from ..symbolic.tracer import Tracer
@@ -32,7 +33,7 @@ from .generator_functions import GeneratorFunctions
 from .lists_of_the_call import list_of_the_call
 from .loop_statements import LoopStatements
 from .managers import Managers
-from .none_arguments import made_both_ways
+from .none_arguments import BothWays, made_both_ways
 from .parts import Parts
 from .source import FUNCTIONS, FunctionNode, first_in, inside
 from .state import Part, State
@@ -40,6 +41,9 @@ from .state import Part, State
 MAX_DEPTH = 32
 MAX_RECURSION = 2  # a helper that maps itself over a tuple; what data end would go on for ever
 MAX_STATEMENTS = 200_000
+_WITH_STEPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# What reading an attribute finds in a class and runs nothing of.
+_PLAIN_IN_CLASSES = (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType)
 
 
 class Interpreter(Part):
@@ -183,7 +187,7 @@ class Interpreter(Part):
             except Exception as error:
                 is_ours = type(error).__module__.startswith("tilewright")
                 is_users = any(error is one for one in self.state.raised) or self.frame.is_tried
-                if is_ours or is_users or not self.tracer.refuses_errors:
+                if is_ours or is_users or not self.tracer.refuses_errors or is_of_a_handler(error):
                     raise
                 refusal = self.tracer.error(f"tracing it raises {text_of(error)}", "NumPy raises nothing there")
                 self.parts.offer(refusal, statements, position)
@@ -193,9 +197,9 @@ class Interpreter(Part):
     def _goes_on_behind(self, statements: list[ast.stmt], position: int) -> bool:
         """Runs one of the statements; whether those behind it have run as well."""
         statement = statements[position]
-        if (both := made_both_ways(statement)) is not None and self._is_by_data(both[0][0]):
-            self.frame.locals |= both[1]
-            self.block([*both[0], *statements[position + 1 :]])
+        if (both := made_both_ways(statement)) is not None and self._is_by_data(both):
+            self.frame.locals |= both.names
+            self.block([*both.instead, *statements[position + 1 :]])
             return True
         leaves_in_else = isinstance(statement, (ast.For, ast.While)) and self.branches.leaves(statement.orelse)
         if isinstance(statement, (ast.For, ast.While)) and (leaves_in_else or has_return(statement)):
@@ -265,10 +269,31 @@ class Interpreter(Part):
     def _continue(self, node: ast.Continue) -> None:
         raise Continue
 
-    def _is_by_data(self, branch: ast.stmt) -> bool:
-        """Whether the run decides an if whose condition only reads."""
-        assert isinstance(branch, ast.If)
-        return self.is_of_the_run(self.expressions.condition(branch.test))
+    def _is_by_data(self, both: BothWays) -> bool:
+        """Whether the run decides it by a condition that may be evaluated first, and twice: it only reads, and so does all before it."""
+        if not all(map(self._only_reads, (*both.before, both.test))):
+            return False
+        return self.is_of_the_run(self.expressions.condition(both.test))
+
+    def _only_reads(self, node: ast.AST) -> bool:
+        """Whether no property and no operator of a class of the script's has a part in what an expression without calls gives."""
+        if isinstance(node, (ast.Name, ast.Constant)) or (isinstance(node, ast.Lambda) and not node.args.defaults):
+            return True
+        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, (ast.expr, ast.keyword))]
+        if isinstance(node, (*_WITH_STEPS, ast.Lambda)) or not all(map(self._only_reads, parts)):
+            return False
+        if isinstance(node, ast.Attribute):
+            held = inspect.getattr_static(type(owner := self.evaluate(node.value)), node.attr, None)
+            is_plain = isinstance(held, _PLAIN_IN_CLASSES) or not hasattr(type(held), "__get__")
+            return not self._is_an_object(owner) or (is_plain and not hasattr(type(owner), "__getattr__"))
+        if isinstance(node, (ast.Tuple, ast.List, ast.keyword, ast.Starred)):
+            return not isinstance(node, ast.Starred)
+        operands = [part for part in parts if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript))]
+        return not any(self._is_an_object(self.evaluate(one)) for one in operands)
+
+    def _is_an_object(self, value: Any) -> bool:
+        """Whether its class may be the script's."""
+        return self.tracer.is_made(value) or self.inputs.is_object(value)
 
     def _expr(self, node: ast.Expr) -> None:
         self.evaluate(node.value)

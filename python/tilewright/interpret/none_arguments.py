@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+from collections.abc import Iterator
+from typing import NamedTuple
 
 # What runs code of its own, so that it stays where it is in the order of evaluation.
 _DOES_MORE = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
@@ -13,9 +15,23 @@ _IN_ORDER = (
 )  # fmt: skip
 
 
+class BothWays(NamedTuple):
+    """Statements that stand for one with such an argument, and the variables that they add; the branch is the first."""
+
+    instead: list[ast.stmt]
+    names: set[str]
+    before: list[ast.expr]  # what is evaluated before the condition
+
+    @property
+    def test(self) -> ast.expr:
+        branch = self.instead[0]
+        assert isinstance(branch, ast.If)
+        return branch.test
+
+
 @functools.lru_cache(maxsize=8192)
-def made_both_ways(statement: ast.stmt) -> tuple[list[ast.stmt], set[str]] | None:
-    """The statements that stand for one with such an argument, and the variables that they add; None of all others."""
+def made_both_ways(statement: ast.stmt) -> BothWays | None:
+    """None of statements without such an argument."""
     field = "test" if isinstance(statement, ast.If) else "value"
     if not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If)):
         return None
@@ -23,6 +39,11 @@ def made_both_ways(statement: ast.stmt) -> tuple[list[ast.stmt], set[str]] | Non
     choice = None if expression is None else _argument_of(expression)
     if choice is None:
         return None
+    before = list(_earlier(expression, choice))
+    if isinstance(statement, ast.AugAssign):  # whose place is found first
+        if _does_more(statement.target):
+            return None
+        before.insert(0, statement.target)
     ways: list[list[ast.stmt]] = []
     truth = f" truth {choice.lineno} {choice.col_offset}"
     for arm in (choice.body, choice.orelse):
@@ -34,9 +55,9 @@ def made_both_ways(statement: ast.stmt) -> tuple[list[ast.stmt], set[str]] | Non
         ways.append([ast.fix_missing_locations(ast.copy_location(way, arm))])
     branch: ast.stmt = ast.copy_location(ast.If(choice.test, *ways), choice)
     if not isinstance(statement, ast.If):
-        return [branch], set()
+        return BothWays([branch], set(), before)
     behind = ast.If(ast.Name(truth, ast.Load()), statement.body, statement.orelse)
-    return [branch, ast.fix_missing_locations(ast.copy_location(behind, statement))], {truth}
+    return BothWays([branch, ast.fix_missing_locations(ast.copy_location(behind, statement))], {truth}, before)
 
 
 def _argument_of(expression: ast.expr) -> ast.IfExp | None:
@@ -58,6 +79,18 @@ def _found_in_order(node: ast.AST, is_argument: bool) -> ast.IfExp | bool:
         if found is not True:
             return found
     return not isinstance(node, _DOES_MORE)
+
+
+def _earlier(node: ast.AST, choice: ast.IfExp) -> Iterator[ast.expr]:
+    """What is evaluated in a node before the choice in it."""
+    for child in ast.iter_child_nodes(node):
+        if any(one is choice for one in ast.walk(child)):
+            yield from _earlier(child, choice)
+            return
+        if isinstance(child, ast.expr):
+            yield child
+        elif isinstance(child, ast.keyword):
+            yield child.value
 
 
 def _does_more(node: ast.AST) -> bool:
