@@ -69,8 +69,8 @@ class Ahead:
         self._functions.append(made)
         return made
 
-    def _in_parts(self, function: types.FunctionType) -> types.FunctionType | None:
-        return in_parts(function, self._take)
+    def _in_parts(self, function: types.FunctionType, why: str) -> types.FunctionType | None:
+        return in_parts(function, self._take, why)
 
     def _take(self, region: Region, of: types.FunctionType) -> None:
         assert self._recorder is not None

@@ -66,7 +66,7 @@ class HotFunction(JitFunction):
         self,
         function: types.FunctionType,
         leave: Callable[[HotFunction], bool],
-        in_parts: Callable[[types.FunctionType], types.FunctionType | None] | None = None,
+        in_parts: Callable[[types.FunctionType, str], types.FunctionType | None] | None = None,
     ) -> None:
         super().__init__(function, background=True)
         self._in_python: Callable[..., Any]  # what Python runs
@@ -248,7 +248,7 @@ class HotFunction(JitFunction):
     def _take_parts(self, why: str) -> None:
         """It is refused as a whole: what can be compiled of it is."""
         in_parts, self._in_parts = self._in_parts, None
-        made = None if in_parts is None else in_parts(self.__wrapped__)  # type: ignore[arg-type]  # a function
+        made = None if in_parts is None else in_parts(self.__wrapped__, why)  # type: ignore[arg-type]  # a function
         if made is not None:
             self._run_by(made)
             self._leave_to_python(why)

@@ -69,13 +69,13 @@ class HotObserver(Observer):
 
         return self._hot(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)), self._in_parts)
 
-    def _in_parts(self, function: types.FunctionType) -> types.FunctionType | None:
+    def _in_parts(self, function: types.FunctionType, why: str) -> types.FunctionType | None:
         from .record.parts import in_parts  # noqa: PLC0415  (few functions are refused)
 
         def take(region: Region, of: types.FunctionType) -> None:
             self.take_region(region, of.__globals__, of.__code__.co_filename)
 
-        return in_parts(function, take)
+        return in_parts(function, take, why)
 
     def take_region(self, region: Region, names: dict[str, Any], file: str) -> None:
         """A function for statements of the user's, made at its first call: NumPy is there by then."""

@@ -97,7 +97,7 @@ def _compiled_ns(times: dict[str, Any]) -> float:
     calls = times["calls"] - times["python_calls"]
     plain = calls - times["missed_calls"]
     plain_ns = times["ns"] - times["missed_ns"]
-    return _mean(plain_ns, plain) if plain and plain_ns > 0 else _mean(times["ns"], calls)
+    return _mean(plain_ns, plain) if plain and plain_ns > 0 else _mean(times["ns"] or times["missed_ns"], calls)
 
 
 def _mean(ns: float, calls: int) -> float:

@@ -314,7 +314,8 @@ class Specializing(_face.Dispatcher):
             specialization.evidence = found.evidence
             specialization.lead_is_new = True
         except Error as error:  # from an older release, say
-            logs.logger.warning("%s: the stored schedule is not used: %s", self.__name__, error)
+            tell = logs.logger.warning if self.is_asked_for else logs.logger.info
+            tell("%s: the stored schedule is not used: %s", self.__name__, error)
 
     def _compile_for(self, specialization: Specialization, bound: Bound) -> bool:
         """Compile what such a call needs. Whether no version fitted it before."""

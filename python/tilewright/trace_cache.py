@@ -98,6 +98,11 @@ def digest_of(value: Any) -> str:
     return _hashed(_parts_of(value, ()))
 
 
+def _file_name(code: types.CodeType) -> str:
+    """A script may be called by another path each time (`../s.py`), and is the same."""
+    return _OF_ONE_SESSION.sub("", os.path.basename(code.co_filename))
+
+
 def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
     if isinstance(value, types.FunctionType):
         node = node_made_from(value)  # else its code says all
@@ -105,7 +110,7 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
         return [text, *(_parts_of(one, around) for one in (value.__code__, value.__defaults__, value.__kwdefaults__))]
     if isinstance(value, types.CodeType):
         return (
-            value.co_qualname, _OF_ONE_SESSION.sub("", value.co_filename), value.co_firstlineno, value.co_flags, value.co_argcount, value.co_posonlyargcount,
+            value.co_qualname, _file_name(value), value.co_firstlineno, value.co_flags, value.co_argcount, value.co_posonlyargcount,
             value.co_kwonlyargcount, value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars, value.co_code,
             value.co_linetable, value.co_exceptiontable, [_parts_of(one, around) for one in value.co_consts],
         )  # fmt: skip

@@ -173,7 +173,7 @@ def test_what_an_earlier_process_was_refused_runs_in_parts_from_the_first_call_o
     ):
         monkeypatch.setattr(HotFunction, "_known_traces", lambda *_, known=known: Known([], known, {}, 0.0))
         ran.clear()
-        hot = HotFunction(lambda x: x / 2, lambda _: True, lambda _: lambda x: ran.append(x) or x / 4)
+        hot = HotFunction(lambda x: x / 2, lambda _: True, lambda *_: lambda x: ran.append(x) or x / 4)
         for _ in range(3):
             assert hot(8.0) == (2.0 if wanted else 4.0)
         assert len(ran) == 3 * wanted
@@ -218,3 +218,45 @@ def test_a_script_says_the_same_in_each_run(tmp_path):
         for command in ([sys.executable], run, run, run)
     ]
     assert {one.stdout for one in texts} == {texts[0].stdout} and texts[0].stdout.count("\n") == 24
+
+
+OF_A_FILE = """
+import numpy as np
+def resample(w, rs):
+    n = len(w)
+    pos = (np.arange(n) + rs.rand()) / n
+    c = np.cumsum(w)
+    idx = np.zeros(n, dtype=int)
+    i = j = 0
+    while i < n:
+        if pos[i] < c[j]:
+            idx[i] = j
+            i += 1
+        else:
+            j += 1
+    return idx
+"""
+
+
+@pytest.mark.parametrize(("line", "regions"), [(5, ["lines_6_to_14"]), (11, ["lines_4_to_8"]), (0, ["lines_4_to_8"])])
+def test_loops_beside_the_line_that_is_refused_are_regions(tmp_path, line, regions):
+    file = tmp_path / "of_a_file.py"
+    file.write_text(OF_A_FILE)
+    names = {}
+    exec(compile(OF_A_FILE, str(file), "exec"), names)
+    found = []
+    in_parts(names["resample"], lambda region, _: found.append(region.node.name), f"{file}:{line}, in resample: a draw")
+    assert [one for one in found if "_to_" in one] == regions, found
+
+
+def test_a_script_is_known_by_whatever_path_it_is_called(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "s.py").write_text(
+        "import numpy as np\\nfrom tilewright.trace_cache import digest_of\\n"
+        "def f(x):\\n    return np.sqrt(x) + 1\\nprint(digest_of(f))\\n"
+    )
+    said = {
+        subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        for path in ("s.py", "inner/../s.py", str(tmp_path / "s.py"))
+    }
+    assert len(said) == 1

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
+import os
+import re
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -21,10 +23,10 @@ from .script_text import ScriptText
 
 
 def in_parts(
-    function: types.FunctionType, take: Callable[[Region, types.FunctionType], None]
+    function: types.FunctionType, take: Callable[[Region, types.FunctionType], None], why: str = ""
 ) -> types.FunctionType | None:
     """A function that does the same and calls its regions; None where it has none. `take`: of each, before it is called by its name
-    among the builtins."""
+    among the builtins. `why`: it is refused as a whole, with the line where."""
     code = function.__code__
     node = None if code.co_freevars or node_made_from(function) is not None else source_of(function)
     text = _text_of(code.co_filename) if isinstance(node, ast.FunctionDef) else None
@@ -32,7 +34,7 @@ def in_parts(
         return None
     changed = copy.deepcopy(node)
     changed.decorator_list = []
-    regions = regions_of(changed, text, _prefix_of(code))
+    regions = regions_of(changed, text, _prefix_of(code), _line_in(why, code.co_filename, node))
     if not regions:
         return None
     flags = code.co_flags & FUTURE
@@ -45,9 +47,15 @@ def in_parts(
     return made
 
 
+def _line_in(why: str, file: str, node: ast.FunctionDef) -> int:
+    """The line of a function that a refusal names; 0 where that is one of another function."""
+    found = (int(one.group(1)) for one in re.finditer(rf"{re.escape(file)}:(\d+)\b", why))
+    return next((line for line in found if node.lineno <= line <= (node.end_lineno or 0)), 0)
+
+
 def _prefix_of(code: types.CodeType) -> str:
     """Of the names of its regions: the same in each process, since traces of regions are kept by what these call."""
-    place = f"{code.co_filename} {code.co_qualname} {code.co_firstlineno}"
+    place = f"{os.path.realpath(code.co_filename)} {code.co_qualname} {code.co_firstlineno}"
     return f"{REGION}of_{hashlib.sha256(place.encode()).hexdigest()[:16]}_"
 
 

@@ -166,23 +166,25 @@ def with_regions(tree: ast.Module, prefix: str = REGION) -> Regions:
     return found
 
 
-def regions_of(function: ast.FunctionDef, script: ScriptText, prefix: str) -> list[Region]:
-    """Changes one function of a script likewise, or a method."""
+def regions_of(function: ast.FunctionDef, script: ScriptText, prefix: str, refused_line: int = 0) -> list[Region]:
+    """Changes one function of a script likewise, or a method. `refused_line`: of it, why it is refused as a whole; 0: nobody knows."""
     made = _Made(prefix)
     if script.modules and not script.asks_for_all_names and is_plain(function):
-        # Its loops are a part of what was refused.
-        _look_through(function, script, made, takes_loops=False)
+        # Where it is not known what was refused, its loops are a part of that.
+        _look_through(function, script, made, takes_loops=False, refused_line=refused_line)
     return made.regions
 
 
-def _look_through(function: ast.FunctionDef, script: ScriptText, made: _Made, *, takes_loops: bool = True) -> None:
+def _look_through(
+    function: ast.FunctionDef, script: ScriptText, made: _Made, *, takes_loops: bool = True, refused_line: int = 0
+) -> None:
     """`takes_loops`: of a function that runs once; all others are called time and again, as if in a loop."""
     given = {one.arg for one in walk(function.args) if isinstance(one, ast.arg)}
     declared = {
         name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
     }
     own = (given | stores(function.body)) - declared
-    block = _Block(script, made, function.name, own, declared, takes_loops=takes_loops)
+    block = _Block(script, made, function.name, own, declared, takes_loops=takes_loops, refused_line=refused_line)
     function.body = block.visited(function.body, given, [], in_loop=not takes_loops)
 
 
@@ -210,6 +212,7 @@ class _Block:
     foreign: set[str] = field(default_factory=set)
     gives_all: bool = False
     takes_loops: bool = True  # as regions, as a whole
+    refused_line: int = 0  # what stands there is none, and loops without it may be some; 0: nobody knows
 
     def visited(
         self, statements: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool = False
@@ -218,7 +221,7 @@ class _Block:
         found: list[ast.stmt] = []
         run: list[ast.stmt] = []
         for k, one in enumerate([*statements, None]):
-            if one is not None and self._is_clean(one) and (self.takes_loops or not _has_loop(one)):
+            if one is not None and self._is_clean(one) and self._may_be_taken(one):
                 run.append(one)
                 continue
             if run:
@@ -230,6 +233,11 @@ class _Block:
                 known -= _unset_in(one)
                 found.append(one)
         return found
+
+    def _may_be_taken(self, node: ast.stmt) -> bool:
+        if self.refused_line and node.lineno <= self.refused_line <= (node.end_lineno or node.lineno):
+            return False
+        return self.takes_loops or self.refused_line > 0 or not _has_loop(node)
 
     def _look_into(self, node: ast.stmt, known: set[str], behind: _Behind, in_loop: bool) -> None:
         at_each_turn = known - _unset_in(node)
