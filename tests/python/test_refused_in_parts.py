@@ -252,8 +252,8 @@ def test_loops_beside_the_line_that_is_refused_are_regions(tmp_path, line, regio
 def test_a_script_is_known_by_whatever_path_it_is_called(tmp_path):
     (tmp_path / "inner").mkdir()
     (tmp_path / "s.py").write_text(
-        "import numpy as np\\nfrom tilewright.trace_cache import digest_of\\n"
-        "def f(x):\\n    return np.sqrt(x) + 1\\nprint(digest_of(f))\\n"
+        "import numpy as np\nfrom tilewright.trace_cache import digest_of\n"
+        "def f(x):\n    return np.sqrt(x) + 1\nprint(digest_of(f))\n"
     )
     said = {
         subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
