@@ -206,6 +206,8 @@ a.searchsorted(b, "right") | a:r[n] b:r[]
 np.digitize(a, b) | a:r[n,m] b:r[k]
 np.digitize(a, b[::-1], right=True) | a:r[n] b:r[k]
 np.digitize(x, b) | b:r[k] x=1.5
+np.full(int((a > 0).sum()), 2.5) | a:d[n]
+np.zeros((int((a > 0).sum()), 2), np.int32) | a:d[n]
 np.bincount(a) | a:pi[n]
 np.bincount(a, b) | a:pi[n] b:r[n]
 np.bincount(a, minlength=k) | a:pl[n] k=7
