@@ -49,12 +49,9 @@ class _Recorded(HotFunction):
 class Ahead:
     """What makes the calls that a recorder records."""
 
-    def __init__(self) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self._functions: list[_Recorded] = []
         self._regions: dict[str, types.FunctionType] = {}
-        self._recorder: Recorder | None = None
-
-    def serve(self, recorder: Recorder) -> None:
         self._recorder = recorder
         recorder.run_of = self._run_of
 
@@ -73,7 +70,6 @@ class Ahead:
         return in_parts(function, self._take, why)
 
     def _take(self, region: Region, of: types.FunctionType) -> None:
-        assert self._recorder is not None
         plain = region.function(of.__globals__, of.__code__.co_filename)
         self._regions[region.name] = plain
         setattr(builtins, region.name, self._recorder.wrap(plain, plain.__qualname__))

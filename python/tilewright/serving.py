@@ -241,21 +241,17 @@ class Serving(TriedCalls):
                 return "unserved"
             if is_beyond_limit(specialization.program, bound):
                 return "plan"
-            if self._is_known_to_lose(specialization, bound):
-                specialization.trial = None
-                specialization.run_in_numpy(bound, _LOST_ELSEWHERE)
-                self._publish(specialization)
-                self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
-                return "numpy"
-            evidence = specialization.evidence or {}
-            is_known = self._is_known_to_win(specialization, bound)
-            if is_known or not (is_new or specialization.traced.may_be_repeated):  # a search has found it
-                is_clear = is_known or evidence.get("ratio", 0.0) >= CLEARLY
+            known = self._seen_elsewhere(specialization, bound)
+            if known == "loss":
+                self._end_trial(specialization, bound, _LOST_ELSEWHERE)
+            elif known == "win" or not (is_new or specialization.traced.may_be_repeated):  # a search has found it
+                evidence = specialization.evidence or {}
+                is_clear = known == "win" or evidence.get("ratio", 0.0) >= CLEARLY
                 expected_ns = (evidence.get("numpy_ns") or self.mean_python_ns) if is_clear else 0.0
-                if expected_ns or not is_known:
+                if expected_ns or known != "win":
                     self._try(specialization, expected_ns)
                 return "plan"
-            if not self._loses(specialization, bound, args, kwargs):
+            elif not self._loses(specialization, bound, args, kwargs):
                 return "plan"
         self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
         return "numpy"
@@ -281,15 +277,13 @@ class Serving(TriedCalls):
         takes_stages = self.takes_effects and self.contract == "numpy" and self._untaken(args, kwargs) is None
         return takes_stages and call_key(args, kwargs) not in self._raised_nothing and self._watch_again(args, kwargs)
 
-    def _is_known_to_win(self, specialization: Specialization, bound: Bound) -> bool:
-        """Whether another process has seen NumPy no faster at such a call, with the same code on the same machine."""
+    def _seen_elsewhere(self, specialization: Specialization, bound: Bound) -> Literal["win", "loss", ""]:
+        """Whether another process has seen NumPy no faster at such a call, or clearly faster, with the same code on the same machine."""
         known = specialization.known
-        return known is not None and bool(known.wins) and specialization.mark_of_code(bound) in known.wins
-
-    def _is_known_to_lose(self, specialization: Specialization, bound: Bound) -> bool:
-        """The same of NumPy clearly faster."""
-        known = specialization.known
-        return known is not None and bool(known.losses) and specialization.mark_of_code(bound) in known.losses
+        if known is None or not (known.wins or known.losses):
+            return ""
+        mark = specialization.mark_of_code(bound)
+        return "win" if mark in known.wins else "loss" if mark in known.losses else ""
 
     def _try(self, specialization: Specialization, expected_ns: float = 0.0) -> None:
         """The first calls of what a search or another process has compiled are timed here too. `expected_ns`: what NumPy took there."""

@@ -361,10 +361,8 @@ class _Writer(pickle.Pickler):
         kind = type(obj)
         if kind in _PLAIN or kind in _CONTAINERS or kind in GETTERS or isinstance(obj, _IN_PARTS):
             return None
-        if isinstance(obj, tuple) and self._is_named_tuple(
-            kind
-        ):  # its class goes by its name, and is called with its items
-            return None
+        if isinstance(obj, tuple) and self._is_named_tuple(kind):
+            return None  # its class goes by its name, and is called with its items
         if obj is self._function or obj is self._function.__code__:
             return ("itself", obj is not self._function)
         if kind is np.ndarray:

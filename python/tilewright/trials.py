@@ -24,9 +24,7 @@ _WORTH_OF_STAGES = 0.97
 # Compiled code needs no more of them that takes so much less, or more, than NumPy.
 _CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
 _FAR_FASTER = 0.5  # than NumPy was elsewhere: the machine may have been slower then, by as much as others took of it
-_EXPECTING = (
-    3  # calls of compiled code, the cold one among them, before NumPy's first turn where one is expected to win
-)
+_EXPECTING = 3  # calls of what is expected to win, the cold one among them, before NumPy's first turn
 _FIRST_SETTLING = 3  # calls that say nothing before NumPy's first turn
 # Looking that takes so long may take longer than NumPy for all of a call, and what is looked at is called in long functions
 # of many names: NumPy's turns come first, a cold one and a warm one, which tell what there is to gain.

@@ -94,8 +94,7 @@ def prepare(
 def _recorded(script: Script, recorder: Recorder, request: Request, tell: Callable[[str], None]) -> ModuleType:
     if not request.ahead_s:
         return run_script(script, recorder)
-    ahead = Ahead()
-    ahead.serve(recorder)
+    ahead = Ahead(recorder)
     try:
         main = run_script(script, recorder)
     finally:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..light_dataclass import dataclass
-from ..ops.callees.draws import shape_of_size
 from ..ops.creation import sizes_of_shape
 from ..ops.operands import is_symbolic
-from ..ops.stage_rows import is_of_data
+from ..ops.stage_rows import is_sized_by_data
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import FLOAT64, INT64, NEWAXIS, WHOLE, Block, Value
 from ..symbolic.run_numbers import RunScalar
@@ -87,7 +86,7 @@ class SymGenerator:
             raise DrawsAreStages
         if size is None:
             return RunScalar(self.tracer, self._number(), float, 0, 1)
-        if any(is_of_data(extent) for extent in shape_of_size(size) or ()):
+        if is_sized_by_data(size):
             raise DrawsAreStages
         shape = sizes_of_shape(self.tracer, size)
         count = self.tracer.resolve(self.tracer.total(shape))

@@ -406,9 +406,8 @@ def _up_to(tracer: Tracer, limits: Sequence[Any], dtype: Any) -> Any:
 
 @rule(np.arange)
 def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
-    has_uint64 = any(
-        isinstance(one, SymArray) and one.dtype == np.uint64 for one in args
-    )  # which makes floats of integers
+    # Which makes floats of integers.
+    has_uint64 = any(isinstance(one, SymArray) and one.dtype == np.uint64 for one in args)
     if len(args) in (1, 2) and not others and is_run_int(args[-1]) and not (has_uint64 and dtype is None):
         return _up_to(tracer, args, dtype)
     limits = [_number(tracer, others[k], "arange") for k in ("start", "stop", "step") if k in others]

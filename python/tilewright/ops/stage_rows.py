@@ -25,9 +25,21 @@ def is_of_data(extent: Any) -> bool:
     return is_run_int(extent) and known_value(extent.tracer, value_of_int(extent.tracer, extent)) is None
 
 
-def told_by_result(shape: Sequence[Any]) -> tuple[Any, ...]:
-    """The extents of what a callee makes that is handed its shape: numbers of the run are what it makes of them."""
-    return tuple(FromData() if is_of_data(extent) else extent for extent in shape)
+def shape_of_size(size: Any) -> Sequence[Any] | None:
+    """As NumPy reads the argument: one extent may stand for itself."""
+    if size is None:
+        return None
+    return tuple(size) if isinstance(size, (tuple, list)) else (size,)
+
+
+def is_sized_by_data(size: Any) -> bool:
+    """Whether that is so of one of its extents."""
+    return any(map(is_of_data, shape_of_size(size) or ()))
+
+
+def told_by_result(size: Any) -> tuple[Any, ...]:
+    """The extents of what a callee makes that is handed its size: numbers of the run are what it makes of them."""
+    return tuple(FromData() if is_of_data(extent) else extent for extent in shape_of_size(size) or ())
 
 
 @dataclass(frozen=True, eq=False)

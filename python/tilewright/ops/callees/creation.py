@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..operands import FLOAT64
-from ..stage_rows import Gives, Like, is_of_data, row, told_by_result
+from ..stage_rows import Gives, Like, is_sized_by_data, row, told_by_result
 
 
 def _gives(shape: Any, dtype: Any, order: str, like: Any) -> Gives | None:
-    extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if not any(map(is_of_data, extents)) or order != "C" or like is not None:
+    if not is_sized_by_data(shape) or order != "C" or like is not None:
         return None  # of sizes there are rules
-    return Gives(np.dtype(FLOAT64 if dtype is None else dtype), told_by_result(extents), is_in_c_order=True)
+    return Gives(np.dtype(FLOAT64 if dtype is None else dtype), told_by_result(shape), is_in_c_order=True)
 
 
 @row(np.zeros, np.ones, np.empty)

@@ -10,7 +10,7 @@ import numpy as np
 from ...symbolic.scalars import SymInt
 from ...symbolic.tracer import Tracer
 from ..operands import FLOAT64, INT64, broadcast_shapes
-from ..stage_rows import Gives, Like, told_by_result
+from ..stage_rows import Gives, Like, shape_of_size, told_by_result
 
 # Each takes the tracer, then what the method takes, and gives Gives; None where it does not know. `writes`: see WRITES.
 DrawRow = Callable[..., Any]
@@ -29,12 +29,6 @@ _INTEGERS = {
     "binomial": "n p", "geometric": "p", "hypergeometric": "ngood nbad nsample", "logseries": "p", "negative_binomial": "n p",
     "poisson": "lam", "zipf": "a",
 }  # fmt: skip
-
-
-def shape_of_size(size: Any) -> Sequence[Any] | None:
-    if size is None:
-        return None
-    return tuple(size) if isinstance(size, (tuple, list)) else (size,)
 
 
 def _given(tracer: Tracer, size: Any, parameters: Sequence[Any], dtype: Any, kind: type | None) -> Gives:
@@ -108,7 +102,7 @@ def _choice(  # noqa: PLR0917
     tracer: Tracer, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
 ) -> Any:
     of = Like(tracer, a)
-    shape = told_by_result(shape_of_size(size) or ())
+    shape = told_by_result(size)
     if not of.ndim:
         return Gives(INT64, shape, int if size is None else None)
     axis = axis + of.ndim if axis < 0 else axis
@@ -131,26 +125,22 @@ def _permuted(tracer: Tracer, x: Any, *, axis: Any = None, out: None = None) -> 
 def _multinomial(tracer: Tracer, n: Any, pvals: Any, size: Any = None) -> Any:
     of = Like(tracer, pvals)
     one = Like(tracer, n)
-    return (
-        Gives(INT64, (*told_by_result(shape_of_size(size) or ()), of.shape[-1]))
-        if of.ndim == 1 and not one.ndim
-        else None
-    )
+    return Gives(INT64, (*told_by_result(size), of.shape[-1])) if of.ndim == 1 and not one.ndim else None
 
 
 @_draw("dirichlet")
 def _dirichlet(tracer: Tracer, alpha: Any, size: Any = None) -> Any:
-    return Gives(FLOAT64, (*told_by_result(shape_of_size(size) or ()), Like(tracer, alpha).shape[0]))
+    return Gives(FLOAT64, (*told_by_result(size), Like(tracer, alpha).shape[0]))
 
 
 @_draw("multivariate_normal")
 def _multivariate_normal(tracer: Tracer, mean: Any, cov: Any, size: Any = None, *args: Any, **kwargs: Any) -> Any:
-    return Gives(FLOAT64, (*told_by_result(shape_of_size(size) or ()), Like(tracer, mean).shape[0]))
+    return Gives(FLOAT64, (*told_by_result(size), Like(tracer, mean).shape[0]))
 
 
 @_draw("multivariate_hypergeometric")
 def _multivariate_hypergeometric(tracer: Tracer, colors: Any, nsample: Any, size: Any = None, method: str = "") -> Any:
-    return Gives(INT64, (*told_by_result(shape_of_size(size) or ()), Like(tracer, colors).shape[0]))
+    return Gives(INT64, (*told_by_result(size), Like(tracer, colors).shape[0]))
 
 
 @_draw("seed")
