@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _face
 from .draws import draws_globally
+from .errors import InternalError
 from .originals import RECORDED
 from .partials import Partials
 from .plan import Version, all_objects, compose
@@ -240,7 +241,10 @@ def program_function(
         arguments = [values[name] if carry is None else carry(values[name]) for name, carry in carried]
         made = entry(*arguments) if out is None or not flat else entry(*arguments, out=out)
         if form is not None:
-            return _face.finished(form, made, tuple(objects))
+            try:
+                return _face.finished(form, () if made is None else made, tuple(objects))
+            except Exception as error:  # what the call writes is written: nobody may run it once more
+                raise InternalError(f"{program.function}: its result: {type(error).__name__}: {error}") from error
         return list(made) if returns_list else made
 
     return run

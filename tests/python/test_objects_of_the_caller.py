@@ -913,3 +913,24 @@ def test_attributes_that_loops_are_the_first_to_set(name):
             assert list(vars(mine)) == list(vars(other))
     if name in ("train", "until", "only_once"):
         assert len(compiled.specializations) == {"train": 1, "until": 1, "only_once": 3}[name]  # for all n
+
+
+class Clinic:
+    def __init__(self) -> None:
+        self.protected, self.day = np.zeros(400, bool), 4
+
+    def protect(self, threshold):
+        if self.day < 3:
+            return
+        candidates = np.flatnonzero(~self.protected & (threshold > 0))
+        self.protected[candidates[:6]] = True
+
+
+def test_what_returns_nothing_happens_once_where_python_finds_the_program():
+    """A scalar that kernels take in a wider type is Python's to convert: no call goes by C alone."""
+    f, clinic, plain = tilewright.jit(Clinic.protect), Clinic(), Clinic()
+    for _ in range(5):
+        f(clinic, np.float32(2))
+        plain.protect(np.float32(2))
+        np.testing.assert_array_equal(clinic.protected, plain.protected)
+    assert f.specializations[0].runner is not None or f.specializations[0].why_numpy
