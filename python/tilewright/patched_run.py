@@ -1,9 +1,8 @@
-"""A script as __main__: `python -c START REPORT plain|compiled NAMES SCRIPT ARGS…`.
+"""A script as __main__, as `autotune run` runs it: what was tuned is compiled from its first call on, and all else once its calls
+take long. `python -c START REPORT NAMES SCRIPT ARGS…` runs it as it is: functions called NAMES (`a,b`; `-` for none) are timed,
+and what was seen goes to the descriptor of the number REPORT.
 
-`plain`: functions called NAMES (`a,b`; `-` for none) are timed, all others stay as they are. `compiled`: what was tuned is compiled
-from its first call on, and all else once its calls take long. REPORT, as JSON: the number of the descriptor to which
-goes what was seen; or {"name", "as_json", "earlier"}: that is told to the user at the end, beside what was seen of an earlier
-run. It imports nothing that a script without NumPy would not import itself.
+It imports nothing that a script without NumPy would not import itself.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from .hot_observer import HotObserver, is_tuned, times_of
 from .own_frames import leave_out_ours
 from .record.loading import load
 from .record.ownership import Users
-from .script import Script, ScriptStopped, folder_of
+from .script import PackageRaised, Script, ScriptStopped, folder_of
 
 
 class _Inside(threading.local):
@@ -63,10 +62,9 @@ class _Times:
 class _Run(HotObserver):
     """What one run of the script is seen to do."""
 
-    def __init__(self, users: Users, names: set[str], compiles: bool, began_ns: int) -> None:
+    def __init__(self, users: Users, names: set[str] | None, began_ns: int) -> None:
         super().__init__(users, self._in_place_of)
         self._names = names
-        self._compiles = compiles
         self.functions: dict[str, _Times] = {}
         self.began_ns = began_ns
         self._process = os.getpid()
@@ -74,7 +72,7 @@ class _Run(HotObserver):
         self.is_interrupted = False  # by Ctrl-C: a shell is to know
 
     def _in_place_of(self, function: types.FunctionType, name: str) -> Any:
-        if not self._compiles:
+        if self._names is not None:
             # As a program spells it, which is how the store knows it.
             is_named = re.sub(r"\W", "_", function.__name__, flags=re.ASCII) in self._names
             return self._timed(function) if is_named else function
@@ -134,30 +132,40 @@ class _Run(HotObserver):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> int:
-    """Run the script; its exit code is ours."""
+def main(began_ns: int, report: str, names: str, *arguments: str) -> int:
+    """Run the script as it is; its exit code is ours."""
     if arguments[0] == "-m":
-        script, rest = Script(None, arguments[1]), list(arguments[2:])
+        script = Script(None, arguments[1], arguments[2:])
     else:
-        script, rest = Script(Path(arguments[0])), list(arguments[1:])
+        script = Script(Path(arguments[0]), None, arguments[1:])
+    return run_script(began_ns, int(report), set() if names == "-" else set(names.split(",")), script)
+
+
+def run_script(began_ns: int, report: int | dict[str, Any], names: set[str] | None, script: Script) -> int:
+    """Run it as __main__; its exit code is ours. `names`: of the functions that are timed in a run as it is; None where it is
+    compiled. `report`: the descriptor to which goes what was seen; or {"name", "as_json", "earlier"}: that is told to the user at
+    the end, beside what was seen of an earlier run. ScriptStopped where it cannot be run at all."""
     module = types.ModuleType("__main__")
     bindings = module.__dict__
 
-    compiles = mode == "compiled"  # the other run is the script as it is
-    run = _Run(Users(folder_of(script)), set() if names == "-" else set(names.split(",")), compiles, began_ns)
+    compiles = names is None
+    run = _Run(Users(folder_of(script)), names, began_ns)
     try:
         with run.importing():  # the package of `-m`
             loaded = load(script, bindings, run.observed, takes_regions=compiles)
-    except ScriptStopped as error:
-        print(error, file=sys.stderr)
-        return 1
-    atexit.register(run.report, json.loads(report))
+    except PackageRaised as error:
+        raise ScriptStopped(str(error)) from error
+    atexit.register(run.report, report)
     bindings.update(
         {"__file__": loaded.file, "__builtins__": __builtins__, "__package__": loaded.package, "__cached__": None}
     )
     sys.modules["__main__"] = module
-    sys.argv = [loaded.file if script.path is None else arguments[0], *rest]  # as it was given, as Python does
-    sys.path[:1] = [loaded.folder]  # in the place of the folder that `-c` has there
+    sys.argv = [
+        loaded.file if script.path is None else str(script.path),
+        *script.arguments,
+    ]  # as it was given, as Python does
+    if not sys.flags.safe_path:
+        sys.path[:1] = [loaded.folder]  # in the place of the folder that Python has put there for ours
     if compiles:
         kept_memory.keep()
     for one in loaded.regions:

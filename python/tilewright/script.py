@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Compiled = Callable[[bytes, str], types.CodeType]
 
-# What `python -c` runs for `autotune run` (patched_run.py): the clock is read before anything of ours is imported.
+# What `python -c` runs for `autotune run --before` (patched_run.py): the clock is read before anything of ours is imported.
 START = (
     "import sys, time; began_ns = time.perf_counter_ns(); "
     "from tilewright.patched_run import main; sys.exit(main(began_ns, *sys.argv[1:]))"

@@ -25,9 +25,9 @@ from pathlib import Path
 
 import numpy as np
 from attack_seeds import options_of, seeds_of
+from compiled_start import COMPILED
 from random_scripts import script
 from shrunk_scripts import shrunk
-from tilewright.script import START
 
 EAGER = (
     "from tilewright import followed_apart as a, hot_functions as h, specializing; h._WORTH_NS = h._WORTH_APART_NS = h._CALL_NS = 0; "
@@ -86,8 +86,7 @@ def plain(text: str) -> Ended:
 def eager(text: str, how: str = HERE, cache: str = "") -> Ended:
     """In the process that the command starts."""
     with open(os.devnull, "w") as none:
-        start = EAGER + how + START
-        command = [sys.executable, "-c", start, str(none.fileno()), "compiled", "-", "s.py"]
+        command = [sys.executable, "-c", EAGER + how + COMPILED, str(none.fileno()), "s.py"]
         return ended(command, text, (none.fileno(),), cache)
 
 

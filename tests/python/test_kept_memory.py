@@ -469,8 +469,10 @@ def test_results_of_kernels_are_still_theirs(kept: None) -> None:
     assert get_handler_name(result) in ("tilewright_pool", OURS)
 
 
-@pytest.mark.parametrize(("mode", "handler"), [("plain", NUMPYS), ("compiled", OURS)])
-def test_autotune_run_keeps_memory_and_runs_the_script_as_it_is_beside(tmp_path: Path, mode: str, handler: str) -> None:
+@pytest.mark.parametrize(("names", "handler"), [("set()", NUMPYS), ("None", OURS)])
+def test_autotune_run_keeps_memory_and_runs_the_script_as_it_is_beside(
+    tmp_path: Path, names: str, handler: str
+) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import sys\nassert 'numpy' not in sys.modules\nimport numpy as np\n"
@@ -478,8 +480,10 @@ def test_autotune_run_keeps_memory_and_runs_the_script_as_it_is_beside(tmp_path:
     )
     code = f"""
         import os, sys
-        from tilewright.patched_run import main
+        from pathlib import Path
+        from tilewright.patched_run import run_script
+        from tilewright.script import Script
         read, write = os.pipe()
-        sys.exit(main(0, str(write), {mode!r}, "-", {str(script)!r}))
+        sys.exit(run_script(0, write, {names}, Script(Path({str(script)!r}))))
     """
     assert run_python(code).strip() == handler

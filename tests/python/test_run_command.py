@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from compiled_start import COMPILED
 from tilewright.run_report import Ran, document, lines_of, rows_of
 from tilewright.script import START
 
@@ -114,11 +115,13 @@ def test_who_calls_all_others_is_no_row_and_who_is_called_once_is_one():
     assert [row.name for row in rows_of(None, Ran(0, 2_000_000_000, 0, {"main": functions["main"]}, []))] == ["main"]
 
 
-def seen(folder, text, mode, names):
+def seen(folder, text, names):
+    """`names`: of functions that are timed in a run as it is; None for a compiled one."""
     (folder / "s.py").write_text(text)
     read, write = os.pipe()
+    start = [COMPILED, str(write)] if names is None else [START, str(write), names]
     done = subprocess.run(
-        [sys.executable, "-c", START, str(write), mode, names, "s.py", "one", "two"],
+        [sys.executable, "-c", *start, "s.py", "one", "two"],
         cwd=folder, pass_fds=[write], capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     os.close(write)
@@ -138,27 +141,25 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(
-    ("mode", "names"), [("plain", "inner,outer"), ("compiled", "-"), ("compiled", "of_another_script")]
-)
-def test_a_script_is_run_as_python_does_and_nothing_is_imported_for_it(tmp_path, mode, names):
-    done, report = seen(tmp_path, SCRIPT, mode, names)
+@pytest.mark.parametrize("names", ["inner,outer", "of_another_script", "-", None])
+def test_a_script_is_run_as_python_does_and_nothing_is_imported_for_it(tmp_path, names):
+    done, report = seen(tmp_path, SCRIPT, names)
     assert done.stdout == "0 1 ['s.py', 'one', 'two'] True __main__\n[]\n", done.stderr
     assert report["patched"] == [] and report["own_ns"] > 0 and report["ended_ns"] > report["own_ns"]
     calls = {name: entry["calls"] for name, entry in report["functions"].items()}
-    assert calls == ({"outer": 1} if mode == "plain" else {}), "what a function calls is a part of it"
+    assert calls == ({"outer": 1} if names == "inner,outer" else {}), "what a function calls is a part of it"
 
 
 def test_functions_are_known_by_the_names_of_their_programs(tmp_path):
     script = "class Model:\n  def größe(self): return 1\nprint(Model().größe(), (lambda: 2)())\n"
-    done, report = seen(tmp_path, script, "plain", "gr__e")
+    done, report = seen(tmp_path, script, "gr__e")
     assert done.stdout == "1 2\n" and list(report["functions"]) == ["Model.größe"], done.stderr
 
 
 def test_an_exit_code_and_an_error_are_the_scripts(tmp_path):
-    done, report = seen(tmp_path, "import sys\ndef f(): sys.exit(7)\nf()\n", "plain", "f")
+    done, report = seen(tmp_path, "import sys\ndef f(): sys.exit(7)\nf()\n", "f")
     assert done.returncode == 7 and report["functions"]["f"]["calls"] == 1
-    done, _ = seen(tmp_path, "def f(): raise KeyError('x')\nf()\n", "plain", "f")
+    done, _ = seen(tmp_path, "def f(): raise KeyError('x')\nf()\n", "f")
     assert done.returncode == 1 and "KeyError: 'x'" in done.stderr
 
 
@@ -177,7 +178,7 @@ assert (f(x) == 2).all() and (Model().h(x) == 2).all()
 assert isinstance(f, tilewright.JitFunction) and pickle.loads(pickle.dumps(f)) is f
 print(len(f.specializations), f.__name__)
 """
-    done, report = seen(tmp_path, script, "compiled", "-")
+    done, report = seen(tmp_path, script, None)
     assert done.stdout == "1 f\n", done.stderr
     assert {name: entry["calls"] for name, entry in report["functions"].items()} == {"f": 1, "Model.h": 1}
 

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,23 +24,25 @@ _ABOUT = "Run a script, with its functions compiled once their calls take long, 
 
 
 def main(arguments: list[str]) -> int:
-    """Becomes the script; returns where `--before` finds that it fails as it is."""
+    """Its exit code. This very process runs it: another start of Python would take longer than all that is imported here."""
+    began_ns = time.perf_counter_ns()
     own, passed = script_arguments.split_at_dashes(arguments)
     options, script = _options(own, passed)
-    check_script(script)
     store = settings.store_path(options.db)
     names = _tuned_names(store) if options.before else []
-    environment = {**os.environ, "MPLBACKEND": os.environ.get("MPLBACKEND", "Agg")}
+    os.environ.setdefault("MPLBACKEND", "Agg")
     if options.db is not None:
-        environment["TILEWRIGHT_DB"] = str(store)
+        os.environ["TILEWRIGHT_DB"] = str(store)
     report: dict[str, Any] = {"name": script.name, "as_json": options.json, "earlier": None}
     if options.before:
-        code, report["earlier"] = _as_it_is(script, names, {**environment, "TILEWRIGHT_DISABLE": "1"})
+        code, report["earlier"] = _as_it_is(script, names)
         if code != 0:
+            check_script(script)
             print(f"autotune: {script.name}: fails as it is (exit code {code}).", file=sys.stderr)
             return SCRIPT_RAISED
-    command = _command(json.dumps(report), "compiled", names, script)
-    os.execve(command[0], command, environment)
+    from ..patched_run import run_script  # noqa: PLC0415  (`--help` needs none of it)
+
+    return run_script(began_ns, report, None, script)
 
 
 def _options(own: list[str], passed: list[str]) -> tuple[argparse.Namespace, Script]:
@@ -99,21 +102,18 @@ def _columns() -> int:
     return 78
 
 
-def _command(report: str, mode: str, names: list[str], script: Script) -> list[str]:
-    which = ["-m", script.module] if script.module is not None else [str(script.path)]
-    return [sys.executable, "-c", START, report, mode, ",".join(names) or "-", *which, *script.arguments]
-
-
-def _as_it_is(script: Script, names: list[str], environment: dict[str, str]) -> tuple[int, dict[str, Any] | None]:
+def _as_it_is(script: Script, names: list[str]) -> tuple[int, dict[str, Any] | None]:
     """Its exit code, and what was seen of a run without us, which shows nothing to anybody; None where it ends without
     Python's end (os._exit())."""
     import subprocess  # noqa: PLC0415  (slow to import, for `--before` alone)
 
     read, write = os.pipe()
-    nothing = subprocess.DEVNULL
+    nothing, environment = subprocess.DEVNULL, {**os.environ, "TILEWRIGHT_DISABLE": "1"}
+    which = ["-m", script.module] if script.module is not None else [str(script.path)]
+    command = [sys.executable, "-c", START, str(write), ",".join(names) or "-", *which, *script.arguments]
     with subprocess.Popen(
-        _command(str(write), "plain", names, script), stdin=nothing, stdout=nothing, stderr=nothing, pass_fds=[write], env=environment
-    ) as process:  # fmt: skip
+        command, stdin=nothing, stdout=nothing, stderr=nothing, pass_fds=[write], env=environment
+    ) as process:
         os.close(write)
         with os.fdopen(read) as pipe:
             text = pipe.read()
