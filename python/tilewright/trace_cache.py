@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import settings
-from .cache import FileCache, folder_of, sealed, unsealed
+from .file_cache import FileCache, folder_of, sealed, state_of_sources, unsealed
 from .guards import GETTERS, PythonGuard
 from .guards import Path as Steps
 from .guards import Same as ItsIdentity
@@ -74,19 +74,8 @@ def key_of(function: Any, options: object) -> str:
 
 @lru_cache(maxsize=1)
 def _identity() -> str:
-    """What makes traces: this tilewright, down to its files' times (it may be worked on), with this Python and this NumPy."""
-    files = sorted(_sources_in(os.path.dirname(__file__)))
-    return f"{compiler_identity()} {sys.version} {np.__version__} {np.__file__} {_hashed(files)}"
-
-
-def _sources_in(folder: str) -> Iterator[tuple[str, int, int]]:
-    with os.scandir(folder) as entries:
-        for one in entries:
-            if one.name.endswith(".py"):
-                state = one.stat()
-                yield one.path, state.st_size, state.st_mtime_ns
-            elif one.name != "__pycache__" and one.is_dir(follow_symlinks=False):
-                yield from _sources_in(one.path)
+    """What makes traces, with this NumPy."""
+    return f"{compiler_identity()} {np.__version__} {np.__file__} {state_of_sources()}"
 
 
 def _hashed(value: object) -> str:

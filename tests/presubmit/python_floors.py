@@ -13,7 +13,7 @@ from pathlib import Path
 
 # From the lowest up: what it is, and its modules and folders. python/README.md says what each is for.
 FLOORS: dict[str, str] = {
-    "ground": "__init__ arrays_held callees checks described_results device_code devices effects errors failed_traces forks guards held_elsewhere kept_memory kinds_of_values lent light_dataclass logs machine native operations originals"
+    "ground": "__init__ arrays_held callees checks described_results device_code devices effects errors failed_traces file_cache forks guards held_elsewhere kept_memory kinds_of_values lent light_dataclass logs machine native operations originals"
               " outside_values own_attributes own_frames pure_functions put_instead quantities reached_arrays reasons recording result_forms settings signatures strided_copies structure taken_ways thread_budget work_folders",
     "symbolic": "known symbolic",
     "ops": "ops",

@@ -187,7 +187,7 @@ def test_a_stopped_process_is_not_waited_for_without_end(tmp_path, monkeypatch, 
         f"cache = ObjectCache(Path({str(tmp_path)!r}) / 'tilewright' / 'objects', 1 << 20)\n"
         f"with cache.building({KEY!r}):\n    print('in', flush=True)\n    os.kill(os.getpid(), signal.SIGSTOP)\n"
     )
-    monkeypatch.setattr("tilewright.cache.LOCK_WAIT_S", 0.2)
+    monkeypatch.setattr("tilewright.file_cache.LOCK_WAIT_S", 0.2)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as stopped:
         try:
             assert stopped.stdout.readline() == "in\n"
@@ -204,7 +204,7 @@ def test_a_stopped_process_is_not_waited_for_without_end(tmp_path, monkeypatch, 
 
 def test_a_forked_child_does_not_keep_the_lock(tmp_path, monkeypatch):
     cache = cache_at(tmp_path)
-    monkeypatch.setattr("tilewright.cache.LOCK_WAIT_S", 0.0)
+    monkeypatch.setattr("tilewright.file_cache.LOCK_WAIT_S", 0.0)
     ready, says = os.pipe()
     with cache.building(KEY):
         child = os.fork()

@@ -18,7 +18,7 @@ def with_hooks(
 ) -> types.CodeType:
     """The code of a script that calls `bound` with the name of each function, class, and result of a call outside of loops, as
     soon as its top level has bound it. `changed`: what else changes its tree, where that is not nested too deep for it."""
-    setattr(builtins, _BOUND, bound)
+    call_back(bound)
     tree = ast.parse(source, file)
     try:
         changed(tree)
@@ -27,6 +27,11 @@ def with_hooks(
     tree = _Hooks(_BOUND).visit(tree)
     code: types.CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
+
+
+def call_back(bound: Callable[[str], None]) -> None:
+    """The function that code with hooks calls."""
+    setattr(builtins, _BOUND, bound)
 
 
 def hook_cell(tree: ast.Module, bound: str) -> None:

@@ -28,6 +28,11 @@ _RUN_A_TEXT = frozenset(["cProfile", "profile"])
 _EXHAUSTING = frozenset(["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"])
 
 
+def may_have_regions(source: bytes) -> bool:
+    """Whether a text names a module of numbers at all."""
+    return any(name.encode() in source for name in MODULES)
+
+
 class ScriptText:
     """What the text of a script says of its names."""
 
