@@ -546,6 +546,26 @@ def test_masks_of_few_and_many_items_of_all_sizes(count, share):
     same(own("numpy.ndarray.__getitem__")(np.arange(count), (mask,)), np.flatnonzero(mask))
 
 
+@pytest.mark.parametrize("share", [0, 0.001, 0.02, 0.5, 1])
+@pytest.mark.parametrize(
+    "shape",
+    [(1 << 11,), (1 << 11, 1), (1, (1 << 11) + 3), (300, 217), (70_001, 1), (13, 17, 19), (3, 1, 2, 5000), (9, 0, 9)],
+)
+def test_positions(shape, share):
+    mask = np.random.default_rng(5).random(shape) < share
+    if mask.size < 1 << 11:
+        with pytest.raises(Called):
+            own("numpy.nonzero")(mask)
+        return
+    found = own("numpy.nonzero")(mask)
+    assert type(found) is tuple
+    for got, wanted in zip(found, np.nonzero(mask), strict=True):
+        same(got, wanted)
+    for other in (mask.astype(np.int8), np.repeat(mask, 2, axis=-1)[..., ::2]):
+        with pytest.raises(Called):
+            own("numpy.nonzero")(other)
+
+
 @pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
 def test_triangles(name):
     numpys = getattr(np, name)

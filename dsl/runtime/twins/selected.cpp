@@ -4,7 +4,10 @@
 #include <emmintrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 #include "dsl/runtime/parallel.h"
 
@@ -80,6 +83,22 @@ std::int64_t zeros_of(const std::uint8_t* mask, std::int64_t count) {
     return zeros;
 }
 
+/// Calls `found` with each position of a mask that is not 0, in order. Eight zeros in a row are passed over.
+template <class Found> void each_position(const std::uint8_t* mask, std::int64_t count, const Found& found) {
+    constexpr std::int64_t kTogether = 8;
+    constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
+    std::int64_t i = 0;
+    for (; i + kTogether <= count; i += kTogether) {
+        std::uint64_t bytes;
+        std::memcpy(&bytes, mask + i, sizeof bytes);
+        // The upper bit of each byte that is not 0.
+        for (std::uint64_t bits = (((bytes & kLow) + kLow) | bytes) & ~kLow; bits != 0; bits &= bits - 1)
+            found(i + std::countr_zero(bits) / 8);
+    }
+    for (; i < count; ++i)
+        if (mask[i] != 0) found(i);
+}
+
 } // namespace
 
 std::vector<std::int64_t> selected_up_to(const std::uint8_t* mask, std::int64_t count) {
@@ -101,6 +120,30 @@ void select(const std::byte* from, std::size_t item_bytes, const std::uint8_t* m
         select_items_of(item_bytes, from + static_cast<std::size_t>(begin) * item_bytes, mask + begin, here,
                         up_to[static_cast<std::size_t>(block)] - before,
                         to + static_cast<std::size_t>(before) * item_bytes);
+    });
+}
+
+void positions(const std::uint8_t* mask, const std::vector<std::int64_t>& extents,
+               const std::vector<std::int64_t>& up_to, const std::vector<std::int64_t*>& to) {
+    const std::int64_t count =
+        std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<std::int64_t>());
+    const std::size_t rank = extents.size();
+    const std::int64_t last = extents.back();
+    parallel_for(static_cast<int>(up_to.size()), [&](int block) {
+        const std::int64_t begin = block * kSelectedBlock;
+        auto at = static_cast<std::size_t>(block > 0 ? up_to[static_cast<std::size_t>(block) - 1] : 0);
+        // Most positions lie in the row of the one before: a division for each takes longer than to find it.
+        std::int64_t row = begin / last, row_begin = row * last;
+        each_position(mask + begin, std::min(kSelectedBlock, count - begin), [&](std::int64_t k) {
+            const std::int64_t flat = begin + k;
+            if (flat - row_begin >= last) row = flat / last, row_begin = row * last;
+            to[rank - 1][at] = flat - row_begin;
+            std::int64_t rest = row;
+            for (std::size_t axis = rank - 1; axis-- > 1; rest /= extents[axis])
+                to[axis][at] = rest % extents[axis];
+            if (rank > 1) to[0][at] = rest;
+            ++at;
+        });
     });
 }
 

@@ -14,4 +14,9 @@ std::vector<std::int64_t> selected_up_to(const std::uint8_t* mask, std::int64_t 
 void select(const std::byte* from, std::size_t item_bytes, const std::uint8_t* mask, std::int64_t count,
             const std::vector<std::int64_t>& up_to, std::byte* to);
 
+/// Writes where the mask is not 0: for each of `extents`, which it has in C's order, the position along that axis.
+/// `up_to` is of the same mask.
+void positions(const std::uint8_t* mask, const std::vector<std::int64_t>& extents,
+               const std::vector<std::int64_t>& up_to, const std::vector<std::int64_t*>& to);
+
 } // namespace tilewright::runtime

@@ -537,6 +537,28 @@ Ref picked_out(TwinCall given) {
     return result;
 }
 
+/// numpy.nonzero(a), of booleans.
+Ref nonzero(TwinCall given) {
+    PyArrayObject* const mask = plain(given.take("a"));
+    if (!given.is_all() || !mask || PyArray_TYPE(mask) != NPY_BOOL || PyArray_SIZE(mask) < kLeastMask) return {};
+    const int rank = PyArray_NDIM(mask);
+    if (rank < 1) return {};
+    const auto* const chosen = data_of<const std::uint8_t>(mask);
+    const std::vector<std::int64_t> up_to = runtime::selected_up_to(chosen, PyArray_SIZE(mask));
+    const npy_intp count = up_to.back();
+    Ref found(PyTuple_New(rank));
+    std::vector<std::int64_t*> to;
+    for (int axis = 0; found && axis < rank; ++axis) {
+        Ref along = new_twin_result(DType::int64, 1, &count);
+        if (!along) return {};
+        to.push_back(data_of<std::int64_t>(numpy_array(along.get())));
+        PyTuple_SetItem(found.get(), axis, along.release());
+    }
+    if (!found) return {};
+    runtime::positions(chosen, {PyArray_DIMS(mask), PyArray_DIMS(mask) + rank}, up_to, to);
+    return found;
+}
+
 template <class T> Ref vector_of(const std::vector<T>& numbers, DType dtype) {
     const auto count = static_cast<npy_intp>(numbers.size());
     Ref made = new_twin_result(dtype, 1, &count);
@@ -683,6 +705,7 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.minimum.accumulate", accumulated_as<Running::smallest>},
         {"numpy.multiply.accumulate", accumulated_as<Running::products>},
         {"numpy.ndarray.__getitem__", picked_out},
+        {"numpy.nonzero", nonzero},
         {"numpy.pad", padded},
         {"numpy.percentile", percentile},
         {"numpy.polyfit", polyfit},

@@ -196,7 +196,9 @@ class Branches(Region):
             branch = tracer.add("if", (truth,), {}, BOOL, (), blocks=(sides[0].block, sides[1].block))
             self._hand_out(branch, settled)
             self._note_memory(truth, [one for one in settled if one.made is not None])
-        elif any(tracer.calls_in(side.block) for side in sides):
+        elif _GIVEN not in merged and any(
+            tracer.calls_in(side.block) for side in sides
+        ):  # that is read below, and refused
             raise self.error(
                 node, "a branch on data whose calls give nothing that is used behind it",
                 "what they raise there is all that they do", "Use what they give, or leave the branch out.",

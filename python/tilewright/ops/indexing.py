@@ -272,6 +272,8 @@ def _gathered_under_mask(array: SymArray, keys: tuple[Any, ...]) -> Compressed:
     first = indices[0]
     if any(part.dtype.kind not in "iu" or part.ndim > 1 or not part.is_under_mask_of(first) for part in indices):
         raise first.refused("indexing with elements")
+    if len(keys) == 1 and (found := selections.looked_up(array, first)) is not None:
+        return found
     if any(tracer.value_of(tracer.resolve(size)) == 0 for size in array.sizes):
         raise first.refused("indexing an empty array with elements")
     ahead = keys[: next(k for k, part in enumerate(keys) if isinstance(part, Compressed))]

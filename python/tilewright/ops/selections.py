@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.arrays import SymArray
-from ..symbolic.compressed import Compressed
-from ..symbolic.graph import Value
+from ..symbolic.compressed import AtPlaces, Compressed, Places
+from ..symbolic.graph import NEWAXIS, WHOLE, Value
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.number import described
 from ..symbolic.refusals import WrittenSelection
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, provides, rule, signature
+from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from . import linalg, reductions
 from .elementwise import apply_ufunc, store_result
-from .operands import BOOL, INT64, check_python_float, chosen, dtype_of, operand_of, shape_of, to_value
+from .operands import BOOL, INT64, broadcast, check_python_float, chosen, dtype_of, operand_of, shape_of, to_value
 from .reductions import SomeChosen, keep_dims
 from .shapes import normalize_axes, written_out
 from .under_masks import elementwise
@@ -206,10 +207,12 @@ def nonzero(tracer: Tracer, a: Any) -> tuple[Compressed, ...]:
                            "Use np.where(condition, x, y).")  # fmt: skip
     if tracer.written_selections:
         raise tracer.error("positions that are written", "kernels leave them where the array is not zero", LEAVE_IT_OUT)
-    found = []
+    found, together = [], Places()
     for axis in range(len(truth.shape)):
-        places = tracer.add("iota", (), {"axis": axis}, INT64, truth.shape, "nonzero")
-        found.append(Compressed(tracer, SymArray.fresh(tracer, places, is_scalar=False), truth, 0, axis))
+        along = SymArray.fresh(
+            tracer, tracer.add("iota", (), {"axis": axis}, INT64, truth.shape, "nonzero"), is_scalar=False
+        )
+        found.append(Compressed(tracer, along, truth, 0, AtPlaces(axis, together)))
     return tuple(found)
 
 
@@ -226,6 +229,25 @@ def as_mask(tracer: Tracer, keys: tuple[Any, ...]) -> tuple[Any, ...]:
                 mask = SymArray.fresh(tracer, part.mask, is_scalar=False)
                 return (*keys[:k], mask, *keys[k + rank :])
     return keys
+
+
+def looked_up(array: SymArray, places: Compressed) -> Compressed | None:
+    """array[i] of `i, j = np.nonzero(matrix)`: to compute with, the array along an axis of the mask; None where it may have
+    another extent."""
+    tracer, mask, at_places = places.tracer, places.mask, places.at_places
+    if at_places is None or at_places.array is not None or places.mask_rank < 2:
+        return None
+    extents, behind = [tracer.resolve(one) for one in mask.shape], array.sizes[1:]
+    if tracer.resolve(array.sizes[0]) != extents[at_places.axis]:
+        return None
+    value = array.read()
+    items: list[Any] = [WHOLE if axis == at_places.axis else NEWAXIS for axis in range(len(extents))]
+    ones = [extent if axis == at_places.axis else Size.constant(1) for axis, extent in enumerate(extents)]
+    index = {"index": [*items, *[WHOLE] * len(behind)]}
+    along = tracer.add("index", (value,), index, value.dtype, (*ones, *behind))
+    whole = SymArray.fresh(tracer, broadcast(tracer, along, (*mask.shape, *behind)), is_scalar=False)
+    copied = SymArray.fresh(tracer, value, is_scalar=False)
+    return Compressed(tracer, whole, mask, 0, at_places._replace(array=copied))
 
 
 def places(tracer: Tracer, index: Compressed) -> SymArray:
@@ -285,7 +307,7 @@ def set_part_of(selection: Compressed, key: Any, value: Any) -> None:
     check_python_float(tracer, operand, whole.dtype)
     new = to_value(tracer, operand, whole.dtype)
     whole.write(tracer.add("where", (truth, new, whole.read()), {}, whole.dtype, whole.sizes))
-    selection.places_of = None
+    selection.at_places = None
 
 
 def _is_mask_within(key: Any, selection: Compressed) -> bool:

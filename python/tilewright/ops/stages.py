@@ -16,8 +16,9 @@ import numpy as np
 
 from ..light_dataclass import dataclass
 from ..pure_functions import distribution_of
+from ..symbolic import from_data
 from ..symbolic.arrays import SymArray, before_regions
-from ..symbolic.compressed import Compressed
+from ..symbolic.compressed import AtPlaces, Compressed
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.located import LEAVE_IT_OUT
@@ -152,20 +153,55 @@ def materialized(value: Any) -> Any:
 @provides
 def array_of_selected(selected: Compressed) -> SymArray:
     """In a loop, of what was picked out before it, once before the loop."""
+    tracer = selected.tracer
+    if selected.at_places is not None and selected.mask_rank > 1 and not tracer.silenced:
+        return _array_at_places(tracer, selected.at_places, selected.mask)
+    is_in_loop = not tracer.open_loops <= tracer.reads.keys()
+    if _count_of(selected) is not None and not is_in_loop:
+        return _array_of(selected, selected.whole)
     with before_regions(selected.whole, selected.mask) as whole:
         return _array_of(selected, whole)
+
+
+def _counts(tracer: Tracer) -> dict[int, tuple[Size, Value]]:
+    """Of masks, how much they pick out, and an array of that extent."""
+    counts: dict[int, tuple[Size, Value]] = tracer.cache.setdefault("counts under masks", {})
+    return counts
+
+
+def _count_of(selected: Compressed) -> Size | None:
+    """How much the mask has picked out of another array here."""
+    tracer = selected.tracer
+    known = _counts(tracer).get(tracer.alike(selected.mask))
+    return known[0] if known is not None and tracer.is_visible(known[1]) else None
 
 
 def _array_of(selected: Compressed, whole: SymArray) -> SymArray:
     tracer = selected.tracer
     mask = SymArray.fresh(tracer, selected.mask, is_scalar=False)
     outer, behind = whole.shape, selected.at + selected.mask_rank
-    count = FromData(SymInt(tracer, tracer.total(whole.sizes[selected.at : behind])))
+    count = _count_of(selected) or FromData(SymInt(tracer, tracer.total(whole.sizes[selected.at : behind])))
     key = (*(slice(None) for _ in range(selected.at)), mask)
     gives = Gives(selected.dtype, (*outer[: selected.at], count, *outer[behind:]))
     made: SymArray = add_stage(tracer, "numpy.ndarray.__getitem__", np.ndarray.__getitem__, [whole, key], {}, gives)
     made.storage.elements_of = whole.storage, whole.storage.value
+    if isinstance(count, FromData):
+        _counts(tracer)[tracer.alike(selected.mask)] = made.sizes[selected.at], made.storage.value
     return made
+
+
+def _array_at_places(tracer: Tracer, at_places: AtPlaces, mask: Value) -> SymArray:
+    """Of few elements of a matrix, as a rule: where they lie is found once for all axes, and no matrix is made to be picked from."""
+    places = at_places.places
+    if not places.found or not tracer.is_visible(places.found[0]):
+        with before_regions(SymArray.fresh(tracer, mask, is_scalar=False)) as known:
+            gives = Gives(INT64, (FromData(SymInt(tracer, tracer.total(mask.shape))),))
+            made = add_stage(tracer, "numpy.nonzero", np.nonzero, [known], {}, (gives,) * len(mask.shape))
+            places.found = tuple(one.read() for one in made)
+    index = places.found[at_places.axis]
+    if at_places.array is None:
+        return SymArray.fresh(tracer, index, is_scalar=False)
+    return from_data.gather(at_places.array, index, 0, is_inside=True)
 
 
 @dataclass(frozen=True)
@@ -251,6 +287,8 @@ def write_by_stage(  # noqa: PLR0917
 
 def _extent(extent: Any) -> Size:
     """Of none elements rows may make -1; NumPy raises there, or gives none."""
+    if isinstance(extent, Size):
+        return extent
     if isinstance(extent, SymInt) and not extent.tracer.loops.keys().isdisjoint(extent.size.symbols()):
         return extent.tracer.resolve(extent.size)  # no guard says what the run decides
     return as_size(max(0, extent))

@@ -8,7 +8,7 @@ computed with, and what lies under false is never looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,19 +26,40 @@ from .tracer import Tracer
 _MOST_ELEMENTS = 2**48
 
 
+class Places:
+    """What np.nonzero gives of a mask, as arrays: found once, where somebody needs them."""
+
+    def __init__(self) -> None:
+        self.found: tuple[Value, ...] = ()
+
+
+class AtPlaces(NamedTuple):
+    """np.nonzero(mask)[axis], or the elements of an array at those places of its first axis."""
+
+    axis: int
+    places: Places
+    array: SymArray | None = None
+
+
 class Compressed(ArrayLike):
     """`whole[:, mask]`, where the mask's axes begin at `at` of the whole. NumPy has one axis in place of them."""
 
-    __slots__ = ("at", "mask", "places_of", "whole")
+    __slots__ = ("at", "at_places", "mask", "whole")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, tracer: Tracer, whole: SymArray, mask: Value, at: int = 0, places_of: int | None = None) -> None:
+    def __init__(
+        self, tracer: Tracer, whole: SymArray, mask: Value, at: int = 0, at_places: AtPlaces | None = None
+    ) -> None:
         self.tracer = tracer
         self.whole = whole
         self.mask = mask
         self.at = at
-        # np.nonzero(mask)[places_of]: where the elements lie along that axis of the mask.
-        self.places_of = places_of
+        self.at_places = at_places
+
+    @property
+    def places_of(self) -> int | None:
+        """Along which axis of the mask these are the places of its elements; None where they are none."""
+        return None if self.at_places is None or self.at_places.array is not None else self.at_places.axis
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -165,5 +186,5 @@ class Compressed(ArrayLike):
         ):
             raise ValueError("non-broadcastable output operand")
         self.whole.write(tracer.cast(value, self.dtype))
-        self.places_of = None
+        self.at_places = None
         return self

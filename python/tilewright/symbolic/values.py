@@ -298,5 +298,10 @@ class Values(Located):
         return self._with("blocks", self.blocks[: next(k for k, one in enumerate(self.blocks) if one is block)])
 
     def is_visible(self, value: Value) -> bool:
-        """Whether the present statement may use a value: its block has not ended."""
-        return any(value.home is block for block in self.blocks)
+        """Whether the present statement may use a value: its block has not ended, and is the one that is written or around it."""
+        for block in self.blocks:
+            if block is value.home:
+                return True
+            if block is self.blocks[-1]:
+                break
+        return False
