@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import re
@@ -170,6 +171,7 @@ def run_script(began_ns: int, report: int | dict[str, Any], names: set[str] | No
         kept_memory.keep()
     for one in loaded.regions:
         run.take_region(one, bindings, loaded.file)
+    gc.freeze()  # what was made so far stays: neither the script's collections nor Python's end need look at it
     run.own_ns = time.perf_counter_ns() - began_ns
     try:
         with run.importing():
