@@ -936,6 +936,22 @@ def test_normal_numbers_of_all_layers():
         assert ours.bit_generator.state == theirs.bit_generator.state
 
 
+@pytest.mark.parametrize("count", [8191, 8192, 8193, 65_535, 65_536, 131_071, 200_003, 524_289])
+@pytest.mark.parametrize("threads_used", [1, 2, 3])
+def test_normal_numbers_of_threads_are_those_of_one(count, threads_used):
+    """Chunks that begin inside of a number are drawn again."""
+    with threads(threads_used):
+        for seed in range(12):
+            ours, theirs = np.random.default_rng(seed), np.random.default_rng(seed)
+            for generator in (ours, theirs):
+                generator.integers(0, 9)  # half a word is left
+            method = twin("numpy.random.Generator.normal", ours.normal)
+            same(method(1.5, 0.25, count), theirs.normal(1.5, 0.25, count))
+            same(twin("numpy.random.Generator.random", ours.random)(count), theirs.random(count))
+            assert ours.bit_generator.state == theirs.bit_generator.state
+            assert ours.integers(0, 9) == theirs.integers(0, 9)
+
+
 def test_draws_of_a_function():
     def draws(x, n, seed):
         rng = np.random.default_rng(seed)

@@ -33,6 +33,9 @@ struct Pcg64 {
 
     std::uint64_t next() {
         state = state * kFactor + increment;
+        return word_of(state);
+    }
+    static std::uint64_t word_of(Words state) {
         const auto mixed = static_cast<std::uint64_t>(state >> 64) ^ static_cast<std::uint64_t>(state);
         return std::rotr(mixed, static_cast<int>(state >> 122));
     }
@@ -60,7 +63,8 @@ struct Pcg64 {
         return static_cast<std::uint32_t>(product >> 32);
     }
     /// From 0 on, less than 1.
-    double fraction() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+    double fraction() { return fraction_of(next()); }
+    static double fraction_of(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 };
 
 /// low + one of 0, 1, …, most.
