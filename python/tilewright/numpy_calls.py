@@ -22,6 +22,8 @@ from .specializing import MAX_OF_ONE_VALUE, Specializing
 MAX_WATCHED = 8
 _MAX_STAYS = 1024
 _WORTH_ANOTHER_LOOK_S = 0.1
+# By how much calls take NumPy longer than one that compiled code has lost, and how many in a row, before it is tried again.
+_GROWN, _MOST_GROWN = 8, 2
 _warned_lines: set[tuple[str, int]] = set()
 
 
@@ -145,7 +147,22 @@ class NumpyCalls(Specializing):
 
     def _stay_in_c(self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """The next such call does not come to Python."""
-        self.stay(key[: len(args) + len(kwargs)], tuple(kwargs), self._python)
+        is_timed = self._lost_ns and self._python is self.__wrapped__
+        self.stay(key[: len(args) + len(kwargs)], tuple(kwargs), self._while_it_is_short if is_timed else self._python)
+
+    def _while_it_is_short(self, *args: Any, **kwargs: Any) -> Any:
+        """A simulation may begin with five that are ill: what compiled code lost then, it may win once there are a thousand."""
+        began_ns = time.perf_counter_ns()
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        finally:
+            is_long = time.perf_counter_ns() - began_ns > _GROWN * self._lost_ns
+            self._grown = self._grown + 1 if is_long else 0
+            if self._grown >= _MOST_GROWN:
+                self._lost_ns = self._grown = 0
+                for one in self._specializations:
+                    one.forget_losses()
+                self._forget_stays()
 
     def _staying_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """What says that NumPy serves such a call; None where nothing does."""

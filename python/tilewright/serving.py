@@ -329,6 +329,7 @@ class Serving(TriedCalls):
         if times is None or not times.loses:
             return False
         reason = f"NumPy takes {format_ns(times.numpy_ns)}, compiled code {format_ns(times.compiled_ns)}"
+        self._note_loss(specialization, times.numpy_ns)
         specialization.run_in_numpy(bound, reason)
         self._publish(specialization)
         return True

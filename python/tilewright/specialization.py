@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import checks, forks, later_builds, logs, plan
@@ -161,6 +162,19 @@ class Specialization:
         lost = self.lost_at[kind]
         has_more = bool(self.traced.stages) or any(one.name in ("for", "while") for one in self.program.operations)
         return has_more and any(bits > lost.get(name, bits) + 1 for name, bits in _bits_of(bound).items())
+
+    @cached_property
+    def data_decide_work(self) -> bool:
+        """Whether calls of one size may have much more to do than others: as many elements as a mask picks out, loops that go on
+        for as long as something is true."""
+        return any(one.name in ("read", "while") for one in self.program.operations)
+
+    def forget_losses(self) -> None:
+        """Calls that lost are tried again."""
+        with self._lock:
+            self.why_numpy.clear()
+            self.lost_at.clear()
+            self.large_from, self.large_reason = SMALL_WORK, ""
 
     def run_in_numpy(self, bound: Bound, reason: str, *, at_any_size: bool = False) -> None:
         """Calls like this one lose against NumPy: their version is withdrawn, or left to larger calls."""

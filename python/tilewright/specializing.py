@@ -95,6 +95,10 @@ class Specializing(_face.Dispatcher):
         self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
         self._long_calls = 0  # of those, in a row
         self._has_lost = False  # a plan with statements that Python runs, in a trial
+        self._lost_ns = (
+            0  # NumPy's time of a call that compiled code lost, where data decide how long others take; 0: of none
+        )
+        self._grown = 0  # calls in a row that took NumPy far longer
         self._failed = self._failed_at = 0  # calls in a row whose plans failed, and the last one's number
 
     @property
@@ -389,7 +393,9 @@ class Specializing(_face.Dispatcher):
         self._note(specialization, sizes=(dict(bound.sizes),), work=work_of(specialization.program), stored=stored)
 
     def _remember(self, specialization: Specialization, bound: Bound, *, is_win: bool) -> None:
-        """Later processes take such a call as this one was found to be taken best."""
+        """Later processes take such a call as this one was found to be taken best. What data may turn into a win is no loss."""
+        if not is_win and specialization.data_decide_work:
+            return
         if self.keeps_traces and not bound.on_device and (mark := specialization.mark_of_code(bound)):
             self._note(specialization, **{"wins" if is_win else "losses": (mark,)})
 

@@ -88,9 +88,15 @@ class TriedCalls(DeviceCalls):
         specialization.trial = specialization.runner = None
         if reason:
             self._has_lost |= trial is not None and trial.is_over
+            if trial is not None and trial.numpy_ns:
+                self._note_loss(specialization, min(trial.numpy_ns))
             specialization.run_in_numpy(bound, reason)
         if reason or not was_in_c:
             self._publish(specialization)
+
+    def _note_loss(self, specialization: Specialization, numpy_ns: int) -> None:
+        if specialization.data_decide_work:
+            self._lost_ns = max(self._lost_ns, numpy_ns)
 
     def _try_in_c(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -354,3 +354,26 @@ def test_long_calls_in_which_nothing_is_worth_a_compilation_stay_with_numpy(monk
     for _ in range(10):
         assert np.array_equal(compiled(x), long_and_refused(x))
     assert not misses
+
+
+def picked(x, mask):
+    return np.sort(x[mask]) * 2.0
+
+
+def shifted(x, mask):
+    return x * 2.0 + mask
+
+
+@pytest.mark.parametrize(("function", "lost_ns", "is_tried_again"), [
+    (picked, 100, True), (picked, 10**12, False), (shifted, 100, False),
+])  # fmt: skip
+def test_what_data_make_longer_is_tried_again(monkeypatch, function, lost_ns, is_tried_again):
+    """A simulation may begin with few elements under its mask, and go on with many."""
+    found = [comparison.Times(2 * lost_ns, lost_ns), comparison.Times(lost_ns, 9 * lost_ns)]
+    monkeypatch.setattr("tilewright.comparison.compare", lambda *_: found.pop(0))
+    f = tilewright.jit(function)
+    x, mask = np.linspace(-1, 1, 5000), np.arange(5000) % 3 > 0
+    for _ in range(6):
+        np.testing.assert_array_equal(f(x, mask), function(x, mask))
+    assert len(found) == (0 if is_tried_again else 1)
+    assert bool(f.specializations[0].versions) == is_tried_again
