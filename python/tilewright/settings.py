@@ -15,7 +15,7 @@ VARIABLES = {
     "TILEWRIGHT_LOGS": "`fallback,guards,passes,schedule,loops,asm`, or `all`: what is logged; `passes` logs each pass and the program after it",
     "TILEWRIGHT_PASSES": "`-NAME,-NAME`: passes of the translator to leave out, to find a wrong one",
     "TILEWRIGHT_DB": "the store of tuned schedules, instead of `$XDG_DATA_HOME/tilewright/tilewright.db`",
-    "TILEWRIGHT_CACHE": "`off`: compiled objects are kept in memory only, not in `$XDG_CACHE_HOME/tilewright`, and traces nowhere",
+    "TILEWRIGHT_CACHE": "`off`: compiled objects are kept in memory only, not in `$XDG_CACHE_HOME/tilewright`, and traces and texts nowhere",
     "TILEWRIGHT_CACHE_MB": "maximum size of the cache of objects, and of that of traces, 512 each by default",
     "TILEWRIGHT_NUM_THREADS": "threads of a call; `OMP_NUM_THREADS` applies if it is not set",
     "TILEWRIGHT_POOL": "`own` or `openmp`: the thread pool for parallel loops",
