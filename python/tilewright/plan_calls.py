@@ -77,7 +77,6 @@ class PlanCalls(NumpyCalls):
             try:
                 with drawing(specialization.traced, bound) as values:
                     result = runner(values, out, bound.objects)
-                return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             except _face.TooLargeError as error:
                 self._say_too_large(TraceError(str(error)), specialization, bound, args, kwargs)
             except (_face.WrittenError, SharedGenerator):  # of arrays that share memory NumPy's order of writes decides
@@ -95,6 +94,8 @@ class PlanCalls(NumpyCalls):
             ) as error:  # a stage's, of any class: NumPy raises it, behind the writes and draws before it
                 if is_of_a_handler(error):
                     raise
+            else:  # what the call writes is written: an `out` that does not fit is no reason to run it once more
+                return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             return self._behind_a_plan(args, kwargs, out)
         try:
             return self._run_plan(args, kwargs, out)

@@ -934,3 +934,24 @@ def test_what_returns_nothing_happens_once_where_python_finds_the_program():
         plain.protect(np.float32(2))
         np.testing.assert_array_equal(clinic.protected, plain.protected)
     assert f.specializations[0].runner is not None or f.specializations[0].why_numpy
+
+
+class Filter:
+    def __init__(self) -> None:
+        self.state, self.calls = np.zeros(400), 0
+
+    def step(self, gain):
+        self.state += gain
+        self.calls += 1
+        return [self.state * 2, {"next": self.state + 1}]
+
+
+@pytest.mark.parametrize("gain", [2.0, np.float32(2)])
+def test_an_out_that_does_not_fit_is_said_behind_one_call(gain):
+    """Results in dicts are put together in Python, and `out` is looked at behind them: the call was done, and was done once more in NumPy."""
+    f, mine = tilewright.jit(Filter.step), Filter()
+    for k in range(4):
+        f(mine, gain)
+        with pytest.raises(ValueError, match="out"):
+            f(mine, gain, out=(np.zeros(3), None))
+        assert (mine.calls, mine.state[7]) == (2 * k + 2, (2 * k + 2) * gain)
