@@ -23,7 +23,7 @@ from .callees import are_changed, contents_of, forms_of, refuse_shared, written_
 from .described_results import Array, given_back, held_of, is_part, leaves_of, pieces_of
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, references, refuse_containers
 from .kinds_of_values import arrays_in, containers_in, is_object
-from .lent import States, current, drawn_so_far, handed, handed_arrays
+from .lent import States, caller_of_stages, current, drawn_so_far, handed, handed_arrays
 from .light_dataclass import dataclass
 from .outside_values import Change, Places, changes_since
 from .put_instead import put_instead
@@ -149,11 +149,19 @@ def _count(values: Iterable[Any], arrays: Sequence[Any], found: Counter[int]) ->
             found.update(k for k, array in enumerate(arrays) if value is array or value.base is array)
 
 
+class _MadeByCall(list[Made]):
+    """What the stages of one compiled call have called."""
+
+    def __init__(self, caller: int) -> None:
+        super().__init__()
+        self.caller = caller  # whom C makes it for, see caller_of_stages()
+
+
 class _Here(threading.local):
     """What the stages of this thread's compiled calls have called, innermost call last: one may call another."""
 
     def __init__(self) -> None:
-        self.made: list[list[Made]] = []
+        self.made: list[_MadeByCall] = []
         self.runs_plainly = False
 
 
@@ -175,7 +183,7 @@ class Settling:
 
 def begin() -> int:
     """Before all stages of a compiled call."""
-    _here.made.append([])
+    _here.made.append(_MadeByCall(caller_of_stages()))
     return 0
 
 
@@ -191,9 +199,17 @@ def done(is_served: Any) -> int:
     return 0
 
 
-def taken() -> list[Made]:
-    """What the compiled call made that NumPy is about to run, for its plan did not come to its end."""
-    return _here.made.pop() if _here.made else []
+def taken_since(begun: int) -> list[Made]:
+    """What the compiled call made that NumPy is about to run, for its plan did not come to its end. `begun`: how many calls were
+    under way before it: where it has failed before its stages, what there is was made by one around it, which goes on."""
+    made = _here.made[begun:]
+    del _here.made[begun:]
+    return made[0] if made else []
+
+
+def taken_by(caller: int) -> list[Made]:
+    """The same of a call that C makes: whom for, stands beside what its stages have called."""
+    return _here.made.pop() if _here.made and _here.made[-1].caller == caller else []
 
 
 @contextmanager

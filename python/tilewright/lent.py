@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,8 @@ class _Lent(threading.local):
 
     def __init__(self) -> None:
         self.handed: list[Sequence[Any]] = []
-        self.states: list[Any] = []  # of calls that are under way, the innermost last
+        # Of calls that are under way, the innermost last, each beside caller_of_stages().
+        self.states: list[tuple[int, Any]] = []
 
 
 _lent_here = _Lent()
@@ -91,11 +93,19 @@ def handed_arrays() -> list[tuple[Any, Any]]:
     return found
 
 
+def caller_of_stages() -> int:
+    """Whom C makes the call for whose first stage calls what asks: the frame in which that call stands, which outlasts it. A call
+    that a stage makes stands in another one."""
+    frame = sys._getframe(2).f_back  # behind the stage's own
+    return id(frame)
+
+
 def begin() -> int:
     """Keeps the state of NumPy's global generator, until done() or undo()."""
     own = np.random.mtrand._rand
     is_read = reads_mt19937() and type(own._bit_generator) is np.random.MT19937
-    _lent_here.states.append(mt19937_state(own) if is_read else np.random.get_state(legacy=False))
+    state = mt19937_state(own) if is_read else np.random.get_state(legacy=False)
+    _lent_here.states.append((caller_of_stages(), state))
     return 0
 
 
@@ -111,11 +121,15 @@ def drawn_so_far() -> Any:
     return np.random.get_state(legacy=False) if _lent_here.states else None
 
 
+def undo_by(caller: int) -> None:
+    """The same of a call that C makes, for that caller: it may have failed before its stages, and a call around it goes on."""
+    if _lent_here.states and _lent_here.states[-1][0] == caller:
+        undo()
+
+
 def undo() -> None:
     """The call goes to NumPy: the global generator is as it was before it."""
-    if not _lent_here.states:
-        return
-    state = _lent_here.states.pop()
+    _, state = _lent_here.states.pop()
     if isinstance(state, tuple):
         set_mt19937_state(np.random.mtrand._rand, *state)
     else:

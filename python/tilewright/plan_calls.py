@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from .devices import places_among
 from .draws import SharedGenerator, drawing
 from .errors import Error, TraceError
 from .failed_traces import is_of_a_handler
-from .lent import undo
+from .lent import undo_by
 from .numpy_calls import NumpyCalls
 from .partials import is_beyond_limit
 from .specialization import Specialization
@@ -73,7 +74,7 @@ class PlanCalls(NumpyCalls):
         if runner is None and out is not None and not is_given_by_plans(specialization.traced.results):
             runner = specialization.out_runner = specialization.out_runner or function_of(specialization)
         if runner is not None:
-            begun = effects.under_way()
+            begun = effects.under_way()  # whatever is there by then is this call's
             try:
                 with drawing(specialization.traced, bound) as values:
                     result = runner(values, out, bound.objects)
@@ -96,7 +97,7 @@ class PlanCalls(NumpyCalls):
                     raise
             else:  # what the call writes is written: an `out` that does not fit is no reason to run it once more
                 return result if is_flat(specialization.traced.results) else self._in_out(result, out)
-            return self._behind_a_plan(args, kwargs, out)
+            return self._behind_a_plan(args, kwargs, out, effects.taken_since(begun))
         try:
             return self._run_plan(args, kwargs, out)
         except Unserved:
@@ -137,21 +138,23 @@ class PlanCalls(NumpyCalls):
 
     def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The program cannot compute with these data: NumPy raises its own error, or computes what it can."""
-        if any(specialization.traced.draws_are_stages for specialization in self._specializations):
-            undo()
+        caller = id(sys._getframe().f_back)
+        undo_by(caller)
+        made = effects.taken_by(caller)
         if places_among((*args, *kwargs.values())):
             specialization, bound = self.specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
             return self._told(specialization, bound, kwargs.get("out"))
         kwargs, out = self._without_out(kwargs)
-        return self._behind_a_plan(args, kwargs, out)
+        return self._behind_a_plan(args, kwargs, out, made)
 
-    def _behind_a_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
-        """In NumPy, for a call whose plan did not come to its end."""
+    def _behind_a_plan(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, made: Sequence[effects.Made]
+    ) -> Any:
+        """In NumPy, for a call whose plan did not come to its end. `made`: what its stages have called by then."""
         is_next = self.calls - self._failed_at <= 1
         self._failed, self._failed_at = self._failed + 1 if is_next else 1, self.calls
         if self._failed >= _MOST_FAILED and out is None and self not in active.functions:
             self._stay_in_c(shape_key(args, kwargs), args, kwargs)
-        made = effects.taken() if any(one.traced.has_effects for one in self._specializations) else ()
         return self._in_numpy(args, kwargs, out, made)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
 
 import numpy as np
 import pytest
 import tilewright
+from tilewright import specializing
 
 pytestmark = pytest.mark.compile
 
@@ -100,3 +102,65 @@ def test_a_jitted_function_handed_in():
     for function in (doubled, tilewright.jit(doubled), tilewright.jit(tripled), tripled, doubled):
         np.testing.assert_array_equal(compiled(function, x), function(x) + 1)
     assert len(compiled.specializations) <= 4
+
+
+def nested(jit, said):
+    """A compiled function whose stage, which no trace looks into, calls another one: that refuses data."""
+
+    def note(value):
+        said.append(f"note {value}")
+
+    @jit
+    def inside(x, mode, i):
+        y = x * 2
+        if mode == "notes":
+            note(float(y[0]))
+        if mode == "draws":
+            y = y + np.random.exponential(1.0, len(x))
+        return y[int(np.sqrt(y[3]) * 0) + i]
+
+    def by_python(x, mode, i):
+        with open(os.devnull) as file:
+            file.read()
+        try:
+            return inside(x, mode, i)
+        except IndexError:
+            return -1.0
+
+    @jit
+    def around(x, mode, i, notes):
+        before = np.random.exponential(2.0, 4)
+        if notes:
+            note("before")
+        y = x + 1
+        found = by_python(y, mode, i)
+        if notes:
+            note("behind")
+        y[:4] += before
+        return y * found, np.random.exponential(2.0, 4)
+
+    return inside, around
+
+
+@pytest.mark.parametrize("in_python", [False, True])
+@pytest.mark.parametrize("notes", [0, 1])
+@pytest.mark.parametrize("mode", ["plain", "notes", "draws"])
+def test_a_failed_call_inside_of_another_one_takes_none_of_its_effects(monkeypatch, mode, notes, in_python):
+    """Data that the inner plan refuses are NumPy's, behind what that plan had done: it took what the outer one had done by then, which was
+    done twice or, for draws, undone."""
+    if in_python:
+        monkeypatch.setattr(specializing, "c_binding", lambda *_: None)
+    seen = []
+    for jit in (tilewright.jit, lambda function: function):
+        said: list[str] = []
+        inside, around = nested(jit, said)
+        np.random.seed(3)
+        x = np.arange(200.0)
+        for _ in range(3):
+            for each in ("plain", "notes", "draws"):
+                inside(x, each, np.int64(3))
+        for k in range(8):
+            result, last = around(x + k, mode, np.int64(5000 if k > 3 and k % 2 else 3), notes)
+            said += [f"{result.sum():.6f} {last.sum():.6f} {np.random.get_state()[2]}"]
+        seen.append(said)
+    assert seen[0] == seen[1]
