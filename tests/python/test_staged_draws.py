@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tilewright
 from strictly import check
 
 pytestmark = pytest.mark.fast
@@ -206,3 +207,40 @@ def test_global_draws_are_undone_where_a_result_sends_the_call_to_numpy():
 
     compiled = check(in_a_dict, np.ones(3))
     check(compiled, -np.ones(3), in_numpy=True)
+
+
+SAID, OF_SAID = [], np.random.default_rng(5)
+
+
+def by_global_draws(x, i):
+    y = x + np.random.gamma(2.0, 1.0, len(x))
+    np.linalg.inv(np.zeros((2, 2)) * y[0] + np.eye(2) * (i < 100))
+    return y
+
+
+def by_effects(x, i):
+    y = x + OF_SAID.gamma(2.0, 1.0, len(x))
+    SAID.append("before")
+    np.linalg.inv(np.zeros((2, 2)) * y[0] + np.eye(2) * (i < 100))
+    print("behind")
+    return y
+
+
+@pytest.mark.parametrize("function", [by_global_draws, by_effects])
+def test_what_a_stage_raises_comes_before_what_follows(function, capsys):
+    """Its input and the result are of one kernel, which came last: behind effects that NumPy does not come to, and behind the end of
+    what is undone, so that NumPy drew and appended once more."""
+    found = []
+    for called in (tilewright.jit(function), function):
+        said: list[str] = []
+        SAID.clear()
+        np.random.seed(1)
+        for k in range(7):
+            try:
+                y = called(np.arange(120.0), np.int64(3 if k < 4 or k % 2 else 5000))
+                said.append(str(y.dtype))
+            except np.linalg.LinAlgError:
+                said.append("singular")
+            said.append(f"{np.random.get_state()[2]} {len(SAID)}")
+        found.append((said, capsys.readouterr().out))
+    assert found[0] == found[1]

@@ -30,7 +30,7 @@ from ..guards import (
 )
 from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
-from ..ops.seen_stages import EFFECTS
+from ..ops.stages import EFFECTS
 from ..originals import ORIGINAL, RECORDED, original_of
 from ..outside_values import is_users
 from ..own_attributes import attributes_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import lent
-from ..ops.seen_stages import EFFECTS
+from ..ops.stages import EFFECTS
 from ..symbolic.graph import INT64
 from ..symbolic.stages import Stage
 from .kept_objects import KeptObject

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from ..errors import TraceError
 from ..kinds_of_values import arrays_in
-from ..ops.seen_stages import EFFECTS, effect_stage, is_of_either_type
+from ..ops.seen_stages import effect_stage, is_of_either_type
+from ..ops.stages import EFFECTS
 from ..symbolic.arrays import SymArray
 from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from .frame import Pending, Return

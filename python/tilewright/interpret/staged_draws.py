@@ -18,8 +18,7 @@ from .. import lent
 from .._face import twins
 from ..light_dataclass import dataclass
 from ..ops.callees.draws import DRAWS, WRITES
-from ..ops.seen_stages import EFFECTS
-from ..ops.stages import Order, add_stage, materialized, write_by_stage
+from ..ops.stages import BEHIND, EFFECTS, GLOBAL, Order, add_stage, materialized, write_by_stage
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.located import NO_RULE
@@ -49,7 +48,6 @@ SINGLE = {
 # What stands for a generator of a kind whose state is the program's (moved_draws.py).
 MOVED: dict[type, Callable[..., StagedGenerator]] = {}
 _MOVED, _OF_THE_CALLER = "moved generators", "generators of the caller"
-_BEHIND = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
 
 
 @dataclass
@@ -134,14 +132,14 @@ def _drawn_of(value: Any) -> Any:
 def drawn_by(tracer: Tracer, order: SymArray, given: Any) -> Iterator[None]:
     """A call that nobody has looked into comes behind the draws before it, and those after it behind the call: it may draw from
     each generator that it is handed or finds outside, as the function itself did. `order`: of such calls."""
-    drawing = tracer.cache.get("global generator")
+    drawing = tracer.cache.get(GLOBAL)
     found = [*_generators_in(given), *tracer.cache.get(_OF_THE_CALLER, ()), *([drawing] if drawing is not None else [])]
     generators = list({id(one): one for one in found}.values())
     moved = [one for one in tracer.cache.get(_MOVED, ()) if one.home in tracer.blocks]
     for one in moved:
         one.give_back()
     for one in generators:
-        order.write(tracer.call(_BEHIND, [order.read(), one.order.read()], INT64, ()))
+        order.write(tracer.call(BEHIND, [order.read(), one.order.read()], INT64, ()))
     yield
     for one in generators:
         one.order.write(order.read())
@@ -163,7 +161,7 @@ def of_the_caller(tracer: Tracer, words: SymArray, name: str) -> StagedGenerator
     stage = call_of("tilewright.lent.current", lent.current, [name], {}, 1, held)
     number = tracer.call(stage, [words.read()], INT64, ())
     if EFFECTS in tracer.cache:  # what such calls draw before the function names it comes before
-        number = tracer.call(_BEHIND, [number, tracer.cache[EFFECTS].read()], INT64, ())
+        number = tracer.call(BEHIND, [number, tracer.cache[EFFECTS].read()], INT64, ())
     made = _generator(tracer, np.random.Generator, number, held)
     made.is_of_the_caller = True
     tracer.cache.setdefault(_OF_THE_CALLER, []).append(made)
@@ -191,10 +189,10 @@ def _generator(tracer: Tracer, kind: type, number: Value, held: str, of: Any = N
 
 def draw_globally(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """np.random.normal() and its like."""
-    if "global generator" not in tracer.cache:
+    if GLOBAL not in tracer.cache:
         tracer.refuse_stage(f"np.random.{name}(); {NO_RULE}.")
         raise DrawsAreStages(globally=True)
-    return tracer.cache["global generator"].call(name, args, kwargs)
+    return tracer.cache[GLOBAL].call(name, args, kwargs)
 
 
 def begin(tracer: Tracer) -> None:
@@ -202,7 +200,7 @@ def begin(tracer: Tracer) -> None:
     stage = Stage("numpy.random.get_state()", "lambda held, a0: callee()", "numpy.random.get_state", lent.begin)
     number = tracer.call(stage, [tracer.constant(0)], INT64, ())
     made = _generator(tracer, np.random.RandomState, number, "", np.random.mtrand._rand)
-    tracer.cache["global generator"] = made
+    tracer.cache[GLOBAL] = made
 
 
 def end(tracer: Tracer) -> None:
@@ -210,7 +208,7 @@ def end(tracer: Tracer) -> None:
     nothing is to be undone any more."""
     for one in tracer.cache.get(_OF_THE_CALLER, []):
         one.end()
-    found: StagedGenerator | None = tracer.cache.get("global generator")
+    found: StagedGenerator | None = tracer.cache.get(GLOBAL)
     if found is not None:
         found.give_back()
         source = "lambda held, a0, a1: callee(a1)"

@@ -21,7 +21,8 @@ from .. import effects
 from ..errors import TraceError
 from ..kinds_of_values import containers_in
 from ..ops.operands import is_symbolic
-from ..ops.seen_stages import EFFECTS, effect_stage, is_function, is_named
+from ..ops.seen_stages import effect_stage, is_function, is_named
+from ..ops.stages import EFFECTS
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64

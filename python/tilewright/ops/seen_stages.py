@@ -31,7 +31,7 @@ from ..taken_ways import Way
 from .elementwise import copied
 from .handed_to_stages import is_in_memory
 from .stage_rows import FromData, Gives, Like
-from .stages import Order, add_stage, materialized, name_of_callee
+from .stages import EFFECTS, Order, add_stage, materialized, name_of_callee
 from .strides_seen import refuse_other_layouts, refuse_owners, refuse_uncertain_views
 
 
@@ -297,9 +297,6 @@ def _with_functions(value: Any, functions: list[Any]) -> Any:
         return value
     functions.append(value)
     return Same(f"callee.functions[{len(functions) - 1}]", value.__name__, type(value), value)
-
-
-EFFECTS = "effects"  # the order of such calls, in a tracer's cache
 
 
 def _given_to(value: Any) -> Any:

@@ -26,7 +26,7 @@ from ..symbolic.registry import provides, signature
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.stages import NoTextError, call_of, result_of
+from ..symbolic.stages import NoTextError, Stage, call_of, result_of
 from ..symbolic.storage import Shown
 from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from ..symbolic.tracer import Tracer
@@ -240,8 +240,9 @@ def add_stage(  # noqa: PLR0917
     is_plain = order is None and not held and isinstance(gives, Gives) and np.dtype(gives.dtype).kind != "c"
     if is_plain and not any(isinstance(n, FromData) for n in gives.shape):
         stage = call_of(name, function, given, named, len(operands))
-        shape = [_extent(n) for n in gives.shape]
-        return _result(tracer, gives, tracer.call(stage, operands, np.dtype(gives.dtype), shape))
+        made = tracer.call(stage, operands, np.dtype(gives.dtype), [_extent(n) for n in gives.shape])
+        _comes_before_effects(tracer, made)
+        return _result(tracer, gives, made)
     places: dict[FromData, str] = {}
     for path, leaf in leaves:
         for axis, extent in enumerate(leaf.shape):
@@ -255,6 +256,8 @@ def add_stage(  # noqa: PLR0917
     opened = tracer.call(stage, operands, INT64, ())
     if order is not None:
         order.before.write(opened)
+    else:
+        _comes_before_effects(tracer, opened)
     if is_held:
         return opened
     sizes = {}
@@ -273,6 +276,19 @@ def add_stage(  # noqa: PLR0917
         for path, leaf in leaves
     }
     return _rebuilt(gives, results)
+
+
+EFFECTS, GLOBAL = "effects", "global generator"  # what has an order of its own, in a tracer's cache
+BEHIND = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
+
+
+def _comes_before_effects(tracer: Tracer, made: Value) -> None:
+    """What the stage raises ends the call before the effects that follow, and before it is said that nothing is undone any more:
+    NumPy, which raises it again, would do what was done by then once more."""
+    orders = [tracer.cache[EFFECTS]] if EFFECTS in tracer.cache else []
+    orders += [tracer.cache[GLOBAL].order] if GLOBAL in tracer.cache else []
+    for order in orders:
+        order.write(tracer.call(BEHIND, [order.read(), made], INT64, ()))
 
 
 def write_by_stage(  # noqa: PLR0917
