@@ -183,7 +183,10 @@ class Settling:
 
 def begin() -> int:
     """Before all stages of a compiled call."""
-    _here.made.append(_MadeByCall(caller_of_stages()))
+    caller = caller_of_stages()
+    while _here.made and _here.made[-1].caller == caller:  # of a call of C's that Ctrl-C or a time limit has ended
+        _here.made.pop()
+    _here.made.append(_MadeByCall(caller))
     return 0
 
 

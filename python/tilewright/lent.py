@@ -105,7 +105,10 @@ def begin() -> int:
     own = np.random.mtrand._rand
     is_read = reads_mt19937() and type(own._bit_generator) is np.random.MT19937
     state = mt19937_state(own) if is_read else np.random.get_state(legacy=False)
-    _lent_here.states.append((caller_of_stages(), state))
+    caller = caller_of_stages()
+    while _lent_here.states and _lent_here.states[-1][0] == caller:  # of a call that Ctrl-C or a time limit has ended
+        _lent_here.states.pop()
+    _lent_here.states.append((caller, state))
     return 0
 
 

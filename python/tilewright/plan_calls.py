@@ -94,6 +94,7 @@ class PlanCalls(NumpyCalls):
                 Exception
             ) as error:  # a stage's, of any class: NumPy raises it, behind the writes and draws before it
                 if is_of_a_handler(error):
+                    effects.taken_since(begun)
                     raise
             else:  # what the call writes is written: an `out` that does not fit is no reason to run it once more
                 return result if is_flat(specialization.traced.results) else self._in_out(result, out)

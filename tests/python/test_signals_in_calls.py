@@ -78,3 +78,67 @@ def test_methods_and_objects_are_handlers_too(handled):
     with pytest.raises(LimitError) as caught:
         raise LimitError
     assert not is_of_a_handler(caught.value)
+
+
+class Armed:
+    is_armed = False
+    log: list[int] = []  # noqa: RUF012
+
+
+def rings(k):
+    Armed.log.append(k)
+    if Armed.is_armed:
+        signal.raise_signal(signal.SIGALRM)
+    return k + 1
+
+
+def sorted_between(x, scale):
+    y = np.sort(x * 0.5 * scale)
+    k = rings(len(Armed.log))
+    return np.sort(y + k) * scale
+
+
+class Kept:
+    def __init__(self):
+        self.u, self.steps = np.linspace(0, 1, 4000), 0
+
+    def step(self, scale):
+        self.steps += 1
+        self.u = np.sort(self.u * scale)
+        rings(self.steps)
+        self.u = self.u + np.float64(scale)
+
+
+@pytest.mark.parametrize("scale", [2.0, np.float32(2)])  # which C finds the program for, and Python
+def test_stages_between_kernels_hide_none(handled, scale):
+    compiled, x = tilewright.jit(sorted_between), np.linspace(0, 9, 5000)
+    for is_armed in (False, False, False, True, True, False, True, False):
+        said = []
+        for function in (compiled, sorted_between):
+            Armed.log, Armed.is_armed = [7], is_armed
+            try:
+                said.append((function(x, scale).tolist(), Armed.log))
+            except LimitError:
+                said.append(("raised", Armed.log))
+        assert said[0] == said[1] and (said[0][0] == "raised") == is_armed
+    assert compiled.specializations[0].versions
+
+
+@pytest.mark.parametrize("scale", [2.0, np.float32(2)])
+def test_methods_that_set_attributes_hide_none(handled, scale):
+    step, ours, theirs = tilewright.jit(Kept.step), Kept(), Kept()
+    for is_armed in (False, False, False, False, True, False):
+        Armed.is_armed, logs = is_armed, []
+        for one, function in ((ours, step), (theirs, Kept.step)):
+            Armed.log = []
+            if is_armed:
+                with pytest.raises(LimitError):
+                    function(one, scale)
+            else:
+                function(one, scale)
+            logs.append(Armed.log)
+        assert logs[0] == logs[1]
+        if is_armed:  # what a call that was ended has set, nobody knows
+            ours.u, ours.steps = theirs.u.copy(), theirs.steps
+        assert ours.steps == theirs.steps
+        np.testing.assert_array_equal(ours.u, theirs.u)

@@ -582,6 +582,20 @@ void set_device_error(const std::string& text) {
     set_error(is_out_of_device_memory(text) ? PyExc_MemoryError : g_device_error, text);
 }
 
+bool is_of_a_handler() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value && traceback) PyException_SetTraceback(value, traceback);
+    const Ref name(PyUnicode_FromString("tilewright.failed_traces"));
+    const Ref module(name && value ? PyImport_GetModule(name.get()) : nullptr);
+    const Ref found(module ? PyObject_CallMethod(module.get(), "is_of_a_handler", "O", value) : nullptr);
+    const bool is_found = found && PyObject_IsTrue(found.get()) == 1;
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return is_found;
+}
+
 void name_memory_error(const std::string& function) {
     if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_MemoryError)) return;
     const Ref value = taken_error();

@@ -12,6 +12,7 @@
 
 #include "python/native/face/call_parts.h"
 #include "python/native/face/device_context.h"
+#include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
 #include "python/native/face/measured_calls.h"
 #include "python/native/face/plan_call.h"
@@ -157,7 +158,7 @@ PyObject* serve(PyObject* self, const RawCall& call, bool& unchecked) {
             if (attempt == LoadedPlan::Attempt::no_match) continue;
             // What raised stands behind attributes that are set, perhaps: NumPy sets those, and raises it.
             unchecked = attempt == LoadedPlan::Attempt::unchecked ||
-                        (entry->may_repeat && PyErr_ExceptionMatches(PyExc_Exception));
+                        (entry->may_repeat && PyErr_ExceptionMatches(PyExc_Exception) && !is_of_a_handler());
             if (unchecked) PyErr_Clear();
             return nullptr;
         }

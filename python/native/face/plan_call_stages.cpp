@@ -188,9 +188,10 @@ Ref StageCalls::held(const void* number) const {
     return Ref::borrowed(found);
 }
 
-/// An Exception is NumPy's to raise again, at its place among the writes of the call; Ctrl-C ends the call.
+/// An Exception is NumPy's to raise again, at its place among the writes of the call; Ctrl-C ends the call, and so do
+/// time limits.
 StageOutcome StageCalls::raised() {
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) return StageOutcome::interrupted;
+    if (!PyErr_ExceptionMatches(PyExc_Exception) || is_of_a_handler()) return StageOutcome::interrupted;
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback); // until now it may be text alone
