@@ -25,8 +25,8 @@ bool is_out_of_device_memory(const std::string& text);
 void set_error(PyObject* type, std::string_view text);
 /// Sets DeviceError, or MemoryError.
 void set_device_error(const std::string& text);
-/// Whether a handler of signals has raised the exception that is set, as those of time limits do: it is the caller's to catch, and
-/// no other run of the call raises it. In modules of `export` nobody can tell.
+/// Whether a handler of signals has raised the exception that is set, as those of time limits do: it is the caller's to
+/// catch, and no other run of the call raises it. In modules of `export` nobody can tell.
 bool is_of_a_handler();
 /// Puts the function before the text of a MemoryError that is set; other errors stay.
 void name_memory_error(const std::string& function);
