@@ -2,6 +2,7 @@
 #include "dsl/language/directive_signature.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tilewright::dsl {
 

@@ -2,6 +2,7 @@
 #include "dsl/language/expression_parser.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 

@@ -2,6 +2,7 @@
 #include "dsl/model/loop_nest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "dsl/base/size_expression.h"

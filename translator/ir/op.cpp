@@ -1,6 +1,7 @@
 // translator/ir/op.cpp: operations by their text.
 #include "translator/ir/op.h"
 
+#include <iterator>
 #include <unordered_map>
 
 namespace tilewright::translator {
