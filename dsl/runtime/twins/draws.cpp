@@ -38,11 +38,11 @@ template <class T> void shuffle_elements(Pcg64& from, void* elements, std::int64
     from = here;
 }
 
-/// The words that come from a state on. Four states that are four words apart do not wait for each other's products, as
-/// words one by one do.
+/// The words that come from a state on. Of two states, of which each goes on by two words, neither waits for the
+/// other's product.
 class Words {
   public:
-    static constexpr std::size_t kBlock = 256;
+    static constexpr std::size_t kBlock = 64;
 
     explicit Words(const Pcg64& from) : increment_(from.increment * (Pcg64::kFactor + 1)) {
         Pcg64 here = from;
@@ -173,22 +173,19 @@ std::int64_t normals_in_rounds(Pcg64& from, const Normal& of, double* to, std::i
     const std::int64_t most = chunks * static_cast<std::int64_t>(NormalChunk::kWords);
     std::int64_t drawn = 0;
     std::uint64_t at = 0; // words that the numbers so far have taken
-    bool is_last = false;
-    for (std::size_t round = 0; !is_last; round ^= 1) {
-        is_last = count - drawn < most;
+    for (std::size_t round = 0;; round ^= 1) {
+        const bool is_last = count - drawn < most;
         auto &now = rounds[round], &before = rounds[round ^ 1];
-        const auto start = [&](int k) { return at + static_cast<std::uint64_t>(k) * NormalChunk::kWords; };
+        const auto start = [first = at](int k) { return first + static_cast<std::uint64_t>(k) * NormalChunk::kWords; };
         parallel_for(chunks, [&](int k) {
             const NormalChunk& known = before[static_cast<std::size_t>(k)];
             std::copy_n(known.numbers.begin(), known.count, known.to);
             if (!is_last) now[static_cast<std::size_t>(k)].draw(from, of, start(k), start(k + 1));
         });
         if (is_last) break;
-        const std::uint64_t first = at;
         for (int k = 0; k < chunks; ++k) {
             NormalChunk& chunk = now[static_cast<std::size_t>(k)];
-            if (chunk.begin != at)
-                chunk.draw(from, of, at, first + static_cast<std::uint64_t>(k + 1) * NormalChunk::kWords);
+            if (chunk.begin != at) chunk.draw(from, of, at, start(k + 1));
             chunk.to = to + drawn;
             drawn += chunk.count;
             at = chunk.end;
