@@ -16,7 +16,7 @@ VARIABLES = {
     "TILEWRIGHT_PASSES": "`-NAME,-NAME`: passes of the translator to leave out, to find a wrong one",
     "TILEWRIGHT_DB": "the store of tuned schedules, instead of `$XDG_DATA_HOME/tilewright/tilewright.db`",
     "TILEWRIGHT_CACHE": "`off`: compiled objects are kept in memory only, not in `$XDG_CACHE_HOME/tilewright`, and traces and texts nowhere",
-    "TILEWRIGHT_CACHE_MB": "maximum size of the cache of objects, and of that of traces, 512 each by default",
+    "TILEWRIGHT_CACHE_MB": "maximum size of the cache of objects, and of those of traces and texts, 512 each by default",
     "TILEWRIGHT_NUM_THREADS": "threads of a call; `OMP_NUM_THREADS` applies if it is not set",
     "TILEWRIGHT_POOL": "`own` or `openmp`: the thread pool for parallel loops",
     "TILEWRIGHT_POOL_MB": "memory kept for later results: 64 more than the largest (`0`: none); under `autotune run` for arrays too, an eighth of all or 1024",
