@@ -161,10 +161,8 @@ def run_script(began_ns: int, report: int | dict[str, Any], names: set[str] | No
         {"__file__": loaded.file, "__builtins__": __builtins__, "__package__": loaded.package, "__cached__": None}
     )
     sys.modules["__main__"] = module
-    sys.argv = [
-        loaded.file if script.path is None else str(script.path),
-        *script.arguments,
-    ]  # as it was given, as Python does
+    # As it was given, as Python does.
+    sys.argv = [loaded.file if script.path is None else str(script.path), *script.arguments]
     if not sys.flags.safe_path:
         sys.path[:1] = [loaded.folder]  # in the place of the folder that Python has put there for ours
     if compiles:
